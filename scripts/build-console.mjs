@@ -20,7 +20,7 @@ import { ensureInstalled, newest, root } from "./ensure.mjs";
 const source = join(root, "packages/console");
 const target = join(root, "packages/server/src/console-assets.ts");
 
-/** What the first page loads, at most, in bytes of gzip. */
+/** The bound of the first page, in bytes of gzip. */
 export const FIRST_LOAD = 180_000;
 
 /** @type {Readonly<Record<string, string>>} */

@@ -32,7 +32,7 @@ export async function bundleCli(dir, outdir, alias = {}, more = {}) {
     define: { "process.env.NODE_ENV": '"production"' },
     // Native; and what Ink opens in development only.
     external: ["@photostructure/sqlite", "react-devtools-core"],
-    // Ink draws nothing where it believes to be in CI; whether there is a terminal is for us to say.
+    // Ink draws nothing if it believes to be in CI; we decide whether there is a terminal.
     alias: {
       "is-in-ci": join(dir, "src/app/not-in-ci.ts"),
       "string-width": join(dir, "src/app/string-width.ts"),

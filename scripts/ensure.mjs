@@ -58,7 +58,7 @@ export async function ensureInstalled(dir = root) {
   await step("installing", () => run("npm", ["ci", "--include=dev"], { cwd: dir, quiet: true }));
 }
 
-/** Builds beside dist and swaps, so that nobody reads half a build; dist then carries the time the build began. */
+/** Builds beside dist and swaps, so that no process reads half a build; dist then carries the time the build began. */
 async function buildPackage(dir, bundleTo) {
   const started = new Date();
   const fresh = join(dir, `dist.${process.pid}`);

@@ -1,5 +1,5 @@
 // npm run pack:check: packs each package as it would be published, installs the tarballs in empty projects, and runs them as a
-// user would: ESM and CommonJS, TypeScript 5.5 to 7, esbuild and vite, Node 20, 22 and 24. Tools that only judge a package
+// user would: the README's own lines, ESM and CommonJS, TypeScript 5.5 to 7, esbuild and vite, Node 20, 22 and 24. Tools that only judge a package
 // (publint, are-the-types-wrong, other versions of TypeScript and Node) are installed in a temporary folder: they are no
 // dependencies of ours. It needs the npm registry.
 import { execFile } from "node:child_process";
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build, ensureInstalled, root } from "./ensure.mjs";
+import { readmeLines } from "./readme-lines.mjs";
 
 const packages = ["core", "bullmq", "dbos", "restate", "client", "server", "cli"];
 const MOST_BYTES = { core: 500_000 };
@@ -77,6 +78,8 @@ try {
       await run(join(tools, "node_modules/.bin/attw"), [tarballs[name], "--profile", "esm-only"], tools);
     });
   }
+
+  await readmeLines({ folder: folder("readme"), tarballs, check, run, npm });
 
   const project = folder("project");
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));

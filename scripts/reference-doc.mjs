@@ -15,10 +15,14 @@ export const referenceDoors = [
   "@belay/core/redis",
   "@belay/core/store",
   "@belay/core/testing",
+  "@belay/core/dispatch",
   "@belay/client",
   "@belay/client/react",
   "@belay/server",
   "@belay/cli",
+  "@belay/dbos",
+  "@belay/restate",
+  "@belay/bullmq",
 ];
 
 const pageOf = (door) => `docs/reference/${door.slice("@belay/".length).replace("/", "-")}.md`;

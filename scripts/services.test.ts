@@ -14,7 +14,7 @@ let child: ChildProcess | undefined;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "belay-services-"));
-  // PostgreSQL runs as somebody else.
+  // PostgreSQL runs as another user.
   chmodSync(folder, 0o755);
 });
 afterEach(() => {

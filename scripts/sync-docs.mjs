@@ -27,7 +27,7 @@ function excerpt(root, path, region) {
     .trim();
 }
 
-/** What is said of the whole, of each package, and every page below docs, as paths from the root. @param {string} root */
+/** Returns the README, those of the packages, and every page below docs, as paths from the root. @param {string} root */
 export function pages(root) {
   const docs = existsSync(join(root, "docs")) ? readdirSync(join(root, "docs"), { recursive: true }).map(String) : [];
   const packages = existsSync(join(root, "packages")) ? readdirSync(join(root, "packages")) : [];

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What it says is wrong; nothing where all is well. */
+/** Returns its errors; empty if there are none. */
 async function compile(project: string): Promise<string> {
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const run = promisify(execFile)(process.execPath, [tsc, "-p", project, "--pretty", "false"]);

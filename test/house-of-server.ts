@@ -7,7 +7,7 @@ export const serverArrows: Record<string, readonly string[]> = {
   login: ["problem"],
   // Requests, replies and streams of any route.
   http: ["problem", "login"],
-  // The table of routes, and nothing that knows where it is mounted.
+  // The table of routes, independent of its mount point.
   routes: ["problem", "login", "http"],
   openapi: ["http", "routes"],
   runners: [],

@@ -17,7 +17,7 @@ export const kitArrows: Record<string, readonly string[]> = {
   processes: ["stores", "session", "trees"],
   // Dispatchers on real engines, and the processes that serve on them.
   engines: ["stores", "processes"],
-  // What pages draw, held against the journal.
+  // The drawings of pages, compared with the journal.
   folds: [],
   // Processes around one thread, readers, and a witness of what must hold; then one agent alone, and trees of agents.
   simulation: ["folds"],

@@ -221,7 +221,7 @@ function withoutComments(file: string): string {
     .replace(/^\s*\/\/.*$/gm, "");
 }
 
-/** What a file imports, however it says it: import … from, export … from, import "…", import("…"). */
+/** Returns the imports of a file, in every form: import … from, export … from, import "…", import("…"). */
 function importsOf(file: string): string[] {
   const statement = /(?:^|;)\s*(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']/gm;
   const bare = /(?:^|;)\s*import\s*["']([^"']+)["']/gm;

@@ -1,7 +1,7 @@
 // The shape of the house, as data, in one piece: the rooms, the arrows and the names at the doors. house.test.ts holds the
 // sources to it. Change the shape when a better one shows itself, and this page with it.
 
-/** What everything may know: plain data and the words for it. */
+/** Known to every room: plain data and the words for it. */
 const data = [
   "error",
   "clock",
@@ -51,20 +51,20 @@ export const arrows: Record<string, readonly string[]> = {
   // Modules of Node, opened late.
   "built-in": [],
   interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "read-name", "refuse-unknown", "built-in"],
-  // May a call run: rules in, a verdict out. It knows neither tools nor who keeps the rules.
+  // May a call run: rules in, a verdict out. It knows neither tools nor the keeper of the rules.
   permission: ["error", "json", "interrupt", "refuse-unknown"],
   fingerprint: ["error", "json", "interrupt"],
   event: ["error", "json", "message", "lifecycle", "interrupt", "permission", "fingerprint"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt", "permission", "fingerprint"],
-  // What people may hang onto agents, and how it is called; frames and runners look like its host.
+  // The hooks of agents, and their calls; frames and runners look like its host.
   hooks: [...data, "model", "log", "point"],
-  // What an agent stands on, and what it is: known to whatever runs, and knowing only data.
+  // The ground under an agent, and its definition: known to every runner, and knowing only data.
   frame: [...data, "journal", "hooks", "log"],
   agent: [...data, "frame", "hooks"],
   "describe-agent": ["describe", "agent"],
   // One reply of any agent, with the hooks around it.
   reply: [...data, "frame", "agent", "hooks"],
-  // What code inside a call, or a custom agent, has done and asked.
+  // The steps and asks of code inside a call, or of a custom agent.
   steps: [...data, "journal", "frame", "point"],
   model: ["error", "clock", "json", "schema", "message", "content", "refuse-unknown"],
   tool: [...data, "journal", "frame", "agent", "steps", "point", "built-in"],
@@ -494,15 +494,15 @@ export const cliArrows: Record<string, readonly string[]> = {
   problem: ["texts"],
   // Bytes in, keys out; and what carries them to a session.
   keys: [],
-  // What is drawn, made harmless and measured; the modes of the terminal.
+  // Sanitized and measured output; the modes of the terminal.
   terminal: [],
   // Markdown, code, differences: text in, rows of a screen out.
   rows: ["terminal"],
-  // What there is to see: one pure function. It draws nothing and calls nobody.
+  // The view: one pure function. It draws nothing and calls nothing.
   view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "preview", "problem"],
   data: ["problem"],
   preview: [],
-  // What is on record of a thread.
+  // The record of a thread.
   // Every page of the list of threads.
   "all-threads": [],
   facts: ["all-threads"],
@@ -512,7 +512,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   "run-by": ["all-threads"],
   // How any program lets go of a thread.
   "last-stop": ["run-by"],
-  // What the folder and the person ask of every agent, in AGENTS.md.
+  // The guides of the folder and the person for every agent, in AGENTS.md.
   guides: [],
   instructions: ["guides"],
   model: ["problem", "data"],

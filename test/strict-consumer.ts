@@ -1,4 +1,4 @@
-// A program as somebody writes it under the strictest settings of TypeScript: what may be missing is passed on as it is.
+// A program under the strictest settings of TypeScript: optional values are passed on as they are.
 // Compiled by consumer.test.ts against the declarations that are published; it is never run.
 
 import {
@@ -98,7 +98,7 @@ export async function product({ text, count, flag, at, signal }: Asked): Promise
   await runner.drain({ timeoutMs: count });
 }
 
-/** Somebody wraps a store, reads threads by id, and gives a picture as a result. */
+/** Wraps a store, reads threads by id, and returns a picture as a result. */
 export async function more({ text, count, signal }: Asked, inner: Store): Promise<string | undefined> {
   const store: Store = Object.create(inner, {
     append: { value: (key: ThreadKey, append: Append): Promise<Appended> => inner.append(key, append) },

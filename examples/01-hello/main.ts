@@ -1,7 +1,7 @@
 import { agent, createRunner } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 
-const model = scriptedModel("Hello. Stop me anywhere, and I go on from there.");
+const model = scriptedModel("Hello. Stop me anywhere, and I continue from there.");
 const runner = createRunner({ agent: agent({ name: "greeter", model }) });
 
 const run = await runner.run("Say hello.");

@@ -1,4 +1,4 @@
-// Stop a run in mid-answer; go on with a new instruction; stop it again; go on as if nothing had happened.
+// Stops a run in mid-answer, resumes it with a new instruction, stops it again, and continues it at the cut.
 import { agent, createRunner, type Run } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 
@@ -6,7 +6,7 @@ const model = scriptedModel(
   [
     [{ text: ["A belay has", " a rope,", " a device", " and a second person."] }],
     [{ text: ["The device", " brakes the rope,", " so that a fall", " costs nothing."] }],
-    // What it says when it is asked to go on where it was cut.
+    // The answer to a request that continues a cut one.
     [{ text: [" so that a fall", " costs nothing."] }],
   ],
   { delayMs: 20 },
@@ -28,10 +28,10 @@ for await (const event of run) {
 // endregion
 
 // region resume
-console.log("— on with a new instruction: the model reasons again, knowing what it had said");
+console.log("— resumed with input: the model reasons again and sees its cut answer");
 await print(session.resume({ input: "Only the device, please." }), "brakes the rope");
 
-console.log("— on without one: the answer goes on where it was cut");
+console.log("— resumed without input: the answer continues at the cut");
 await print(session.resume());
 // endregion
 

@@ -1,4 +1,4 @@
-// Say something to a run that goes on, without stopping it; line up what comes next; take back what you did not mean.
+// Steers a run without stopping it, enqueues the next input, and withdraws a steer.
 import { agent, createRunner, jsonSchema, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 

@@ -1,4 +1,4 @@
-// What both processes share: the agent, and the file its threads are in.
+// Shared by both processes: the agent, and the file that has its threads.
 import { isBuiltin } from "node:module";
 import { agent, createRunner, jsonSchema, tool } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";

@@ -1,4 +1,4 @@
-// A process dies in the middle of a run; another one goes on from the file. Nothing that was finished is done again.
+// A process dies in the middle of a run, and another one resumes from the file. No finished step is repeated.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -23,7 +23,7 @@ const model = scriptedModel([
     { call: "refund", args: { order: "B", euros: 900 } },
     { call: "refund", args: { order: "C", euros: 400 } },
   ],
-  // What it is told of each call: what ran, and what did not and why.
+  // The model reads the outcome of each call, and the reason for the call that did not run.
   ({ messages }) =>
     messages
       .at(-1)!
@@ -49,12 +49,12 @@ const [b, c] = (await runner.inbox()).items;
 await runner.answer(b!.id, approve({ args: { order: "B" } })).catch((error) => console.log(`✗ ${error.code}`));
 
 // region answer
-// `by` is who your own login says it is. What is approved runs at once; the model is called when you resume.
+// `by` comes from your own login. An approved call runs at once; `resume()` calls the model.
 const { open } = await runner.answer(b!.id, approve({ args: { order: "B", euros: 90 }, by: "anna" }));
 console.log(`— one answered, ${open} open, still ${session.state}`);
 await runner.answer(c!.id, reject("order C was never sent back", { by: "ben" }));
 
-console.log("— all answered; this is what the model is told");
+console.log("— all answered; the model reads this");
 for await (const event of session.resume()) {
   if (event.type === "text-delta") process.stdout.write(event.text);
 }

@@ -1,4 +1,4 @@
-// A tool asks a question in the middle of its work. Another process answers, and goes on behind the steps already done.
+// A tool asks a question in the middle of its work. Another process answers, and continues after the recorded steps.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// What all processes share: a tool that asks in the middle of its work, and the file its threads are in.
+// Shared by all processes: a tool that asks in the middle of its work, and the file that has its threads.
 import { isBuiltin } from "node:module";
 import { agent, createRunner, humanInput, jsonSchema, tool } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
@@ -16,7 +16,7 @@ const bookMovers = tool({
   description: "Books movers for a date.",
   input: jsonSchema<{ date: string }>({ type: "object", properties: { date: { type: "string" } } }),
   async execute({ date }, ctx) {
-    // Recorded when it is done, and never done again, whichever process goes on from here.
+    // Recorded when it ends, and never repeated, in this process or in another.
     const offer = await ctx.step("reserve", () => {
       say("reserving movers");
       return { number: 17, euros: 480 };

@@ -1,5 +1,5 @@
-// Agents one after the other, at once, and in rounds. Stopped in the middle, the workflow goes on in its place: what has
-// ended is read from the record, and does not run again.
+// Agents one after the other, at once, and in rounds. Stopped in the middle, the workflow continues in its place: agents that have
+// ended are read from the record, and do not run again.
 import { agent, createRunner, loop, messageText, parallel, sequential } from "@belay/core";
 import { scriptedModel, speak } from "@belay/core/testing";
 
@@ -60,7 +60,7 @@ if (stopped.status === "interrupted") {
 // endregion
 
 // region resume
-console.log("— going on");
+console.log("— resumed");
 const result = await session.resume().result;
 if (result.status === "completed") console.log(result.output);
 // endregion

@@ -1,4 +1,4 @@
-// A graph drafts an offer and checks it in two ways at once; it stops before it sends. A person lowers the price and goes on.
+// A graph drafts an offer and checks it in two ways at once. It stops before it sends; a person lowers the price and resumes.
 import { createRunner } from "@belay/core";
 import { offer } from "./offer.ts";
 

@@ -1,4 +1,4 @@
-// What the graph examples share: it drafts an offer, checks it in two ways at once, and stops before it sends.
+// Shared by the graph examples: a graph that drafts an offer, checks it in two ways at once, and stops before it sends.
 import { END, graph, START } from "@belay/core";
 
 // region graph

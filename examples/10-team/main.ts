@@ -1,5 +1,5 @@
-// A supervisor, a planner and those who do the work. A call three agents below needs approval: it is asked at the root,
-// and the work goes on in its place.
+// A supervisor, a planner and workers. A call three agents below needs approval: the request surfaces at the root, and the
+// answer continues the call in its place.
 import { approve, createRunner, memoryStore } from "@belay/core";
 import { supervisor } from "./team.ts";
 

@@ -56,7 +56,7 @@ const replanner = agent({
   output: steps,
   model: script("replanner", (request) => {
     const { done, left } = JSON.parse(given(request));
-    // Nobody had thought of it at first.
+    // This task was not in the first plan.
     return JSON.stringify(done.length === 2 ? ["tell everyone"] : left);
   }),
 });
@@ -85,7 +85,7 @@ const researcher = agent({ name: "researcher", model: script("researcher", () =>
 // region supervisor
 export const supervisor = agent({
   name: "supervisor",
-  instructions: "Ask the researcher who comes, then hand the work to the project.",
+  instructions: "Ask the researcher for the guests, then hand the work to the project.",
   tools: [agentTool(researcher), agentTool(project)],
   model: script("supervisor", (request) => {
     const [people, work] = results(request);

@@ -1,4 +1,4 @@
-// What both processes share: an agent that looks something up, and then tells about it.
+// Shared by both processes: an agent that looks something up and describes it.
 import { agent, createRunner, jsonSchema, messageText, type Store, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 

@@ -1,4 +1,4 @@
-// Two processes share a store. A runs an agent; B, this one, follows it, steers it, stops it, and goes on with it.
+// Two processes share a store. A runs an agent; B, this one, follows it, steers it, stops it, and resumes it.
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ const threadId = `tea-${randomUUID()}`;
 const owner = fileURLToPath(new URL("owner.ts", import.meta.url));
 const child = fork(owner, [file, threadId], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
 const exited = once(child, "exit");
-/** What A says next. */
+/** Returns the next line of A. */
 const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
 const hear = async () => console.log((await lines.next()).value);
 
@@ -45,7 +45,7 @@ console.log(`B  stopped it in the middle of ${JSON.stringify(receipt.partialText
 await hear();
 await exited;
 
-// A is gone. What it began goes on here.
+// A is gone. This process resumes its thread.
 const session = await runner.open(threadId);
 for await (const event of session.resume({ input: "Only what it is, please." })) {
   if (event.type === "text-delta") console.log(`B  ${event.text}`);

@@ -1,4 +1,4 @@
-// Process A: it runs the thread, and knows nothing of anybody else.
+// Process A: runs the thread, without knowledge of other processes.
 import { once } from "node:events";
 import { guideOn } from "./guide.ts";
 import { openStore } from "./stores.ts";
@@ -15,7 +15,7 @@ for await (const event of run) {
 }
 const result = await run.result;
 console.log(
-  `A  ${result.status}${result.status === "interrupted" ? `, by ${session.interrupts[0]?.by ?? "someone"}` : ""}`,
+  `A  ${result.status}${result.status === "interrupted" ? `, by ${session.interrupts[0]?.by ?? "another process"}` : ""}`,
 );
 
 await runner.close();

@@ -1,4 +1,4 @@
-// Look back at a thread, say an earlier thing otherwise, and be told what was done since. The first thread stays as it is.
+// Reads the past of a thread, replaces an earlier input, and lists the effects since. The first thread stays as it is.
 import { agent, createRunner, jsonSchema, messageText, type Session, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 

@@ -1,5 +1,5 @@
-// A desk hands the conversation over to the agent that knows: the same history, other instructions and tools. Stopped
-// there, it goes on there; the next run begins at the desk again.
+// A desk hands the conversation over to another agent: the same history, other instructions and tools. After a stop,
+// `resume()` continues with that agent; the next run begins at the desk again.
 import { agent, approve, createRunner, jsonSchema, messageText, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 
@@ -21,7 +21,7 @@ const billing = agent({
 
 const desk = agent({
   name: "desk",
-  instructions: "Find out who can help, and hand over.",
+  instructions: "Find the right desk, and hand over.",
   subAgents: [billing], // each gets the tool transfer_to_agent, to hand over to the others
   model: scriptedModel([
     [{ call: "transfer_to_agent", args: { agent_name: "billing" } }],

@@ -1,4 +1,4 @@
-// People answer from a page: the server says who they are, the request decides whether they may.
+// People answer from a page: the server names the person, and the request decides whether that person may answer.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { approve, connect, type RequestError } from "@belay/client";
@@ -51,7 +51,7 @@ for (const token of ["token-x", "token-d", "token-c", "token-a", "token-a", "tok
     .answer(item!.id, approve())
     .then(({ open }) => `open: ${open}`)
     .catch(({ status, code }: RequestError) => `${status}, ${code}`);
-  console.log(`${people[token]?.user ?? "somebody"}: ${said}`);
+  console.log(`${people[token]?.user ?? "unknown"}: ${said}`);
 }
 
 const thread = page("token-a").open("release");

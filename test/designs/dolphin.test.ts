@@ -16,7 +16,7 @@ const analysis = () =>
   ]);
 
 describe("Dolphin, appendix A: the whole way of an interrupt", () => {
-  test("ESC sets the signal, the run stops at once, the agent is paused by the user, and the next input goes on in the same conversation", async () => {
+  test("ESC sets the signal, the run stops at once, the agent is paused by the user, and the next input continues the same conversation", async () => {
     const model = analysis();
     const runner = createRunner({ agent: agent({ name: "explore", model, tools: [files] }) });
     const session = await runner.open();
@@ -90,7 +90,7 @@ describe("Dolphin, appendix B: the messages before and after", () => {
     expect(session.messages.at(-1)).toMatchObject({ interrupted: { by: "user" } });
     await first.close();
 
-    // Another process goes on.
+    // Another process resumes.
     const second = createRunner({ agent: root(), store });
     const again = await second.open("t");
     await again.resume({ input: "Look at the security first" }).result;

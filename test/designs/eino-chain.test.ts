@@ -102,7 +102,7 @@ describe("eino, example 2: a graph that stops before a node", () => {
     await runner.close();
   });
 
-  test("with a person who approves it: the decision, the approver and the time are on record", async () => {
+  test("with the approval of a person: the decision, the approver and the time are on record", async () => {
     const done: string[] = [];
     const request = humanApproval("Run the critical operation?", { approvers: ["manager_456"] });
     const runner = createRunner({ agent: steps(done, { approveBefore: [{ node: "step_c", request }] }) });
@@ -190,7 +190,7 @@ describe("eino, example 3: interrupt and rerun", () => {
 });
 
 describe("eino, streaming after a resume", () => {
-  test("N24, E1: a run that streamed goes on streaming: the reader of the second segment gets its deltas, and one message of both", async () => {
+  test("N24, E1: a run that streamed continues streaming: the reader of the second segment gets its deltas, and one message of both", async () => {
     const model = scriptedModel([[{ text: ["One ", "two "] }, { stall: true }], [{ text: ["three ", "four"] }]]);
     const runner = createRunner({ agent: agent({ name: "a", model }) });
     const session = await runner.open();

@@ -49,7 +49,7 @@ function wrapped(events: readonly BelayEvent[], root: string): InterruptView {
 }
 
 describe("eino, scene 1: a chat model agent is interrupted", () => {
-  test("the tool call needs approval: the event carries type, reason, state key and context, and the agent goes on after it", async () => {
+  test("the tool call needs approval: the event carries type, reason, state key and context, and the agent continues after it", async () => {
     const sensitive = toolOf("sensitive_operation", () => "done", {
       needsApproval: () =>
         humanApproval("Sensitive operation requires approval", {
@@ -169,7 +169,7 @@ describe("eino, the table of nested and parallel data", () => {
 });
 
 describe("eino, the end-to-end example", () => {
-  test("an ApprovalAgent of one's own speaks, asks for approval and goes on with the decision, the approver and the time", async () => {
+  test("a custom ApprovalAgent speaks, asks for approval and continues with the decision, the approver and the time", async () => {
     const root = defineAgent({
       name: "ApprovalAgent",
       async *run(_ctx, input) {

@@ -1,4 +1,4 @@
-// What the tests of the four designs share.
+// Shared by the tests of the four designs.
 
 import { type BelayEvent, jsonSchema, type Message, messageText, type Run, type ToolContext, tool } from "@belay/core";
 

@@ -258,7 +258,7 @@ function paths(root: Command): { dataFolder?: string; config?: string } {
 
 async function command(root: Command, work: (io: CommandIo) => Promise<number>): Promise<void> {
   const { stdout, stderr } = process;
-  // What is piped on is not cut.
+  // Piped output is not cut.
   const columns = stdout.isTTY ? Math.max(40, stdout.columns ?? 80) : 10_000;
   stdout.on("error", (error) => process.exit(exitOfLost(error)));
   process.exitCode = await work({ stdout, stderr, columns, texts: textsFor(shared(root).lang) });
@@ -321,13 +321,13 @@ function langOf(argv: readonly string[]): string | undefined {
   return at >= 0 && named !== undefined && languageNames.includes(named) ? named : undefined;
 }
 
-/** Whoever counts on our output learns by the exit code that it was not written, and by stderr why. */
+/** Reports output that was not written, by the exit code and by stderr. */
 function watchOutput(texts: Texts): { readonly code: number | undefined } {
   const lost: { code: number | undefined } = { code: undefined };
   const { stdout, stderr } = process;
-  // There is nobody left to tell.
+  // No reader is left.
   stderr.on("error", () => {});
-  // A terminal that is gone is told to the app by a signal, too, and ends it in its own way.
+  // The app gets the loss of its terminal by a signal, too, and ends in its own way.
   if (stdout.isTTY) return lost;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (lost.code !== undefined) return;

@@ -1,4 +1,4 @@
-// What a yes covers, with the program as processes: other folders, files that change in between, links, earlier releases.
+// The reach of a yes, with the program as processes: other folders, files that change in between, links, earlier releases.
 
 import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -115,7 +115,7 @@ describe("a data folder of an earlier release", () => {
     expect(await always()).toMatchObject({ code: 3 });
     // A rule of a thread is about its folder already.
     expect((await home.belay(["-p", "run echo thread", "--resume", threads[1]], options)).code).toBe(0);
-    // What was asked is still answered, once.
+    // The request is still answered, once.
     await home.belay(["answer", "mwlkihmeqsc9n70rhx", "yes"], options);
     expect(readFileSync(join(folder, "notes.txt"), "utf8")).toBe("two\n");
 

@@ -1,4 +1,4 @@
-// The facts of a thread up to where it stands now; any process may be running it meanwhile.
+// The facts of a thread up to its present head; any process may be running it meanwhile.
 
 import type { BelayEvent, Draft, Fact, Runner } from "@belay/core";
 import { allThreads } from "./all-threads.ts";

@@ -6,7 +6,7 @@ import { readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 
 const NAMES = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
-/** More than this of one file is left out, and the model is told so. */
+/** A file is cut after this, and the model reads that. */
 const MOST_BYTES = 32_000;
 
 export interface Guide {

@@ -1,4 +1,4 @@
-// The instructions of the model: where it is, and what the folder's own guides say. No dates and no counts: the same folder
+// The instructions of the model: its folder, and the folder's own guides. No dates and no counts: the same folder
 // makes the same words.
 
 import type { Guide } from "./guides.ts";

@@ -13,7 +13,7 @@ function latch(): readonly [opened: Promise<void>, open: () => void] {
   return [new Promise((resolve) => (open = resolve)), () => open()];
 }
 
-/** A call that ends when it is told to, and not before. */
+/** A call that ends by its signal, and not before. */
 function endless() {
   const [began, begin] = latch();
   const [ended, end] = latch();
@@ -59,7 +59,7 @@ test("a request that is open beside a call that was approved stays open, and the
   expect(await stands()).toEqual(["paused", "tool_interrupt"]);
 });
 
-test("so it does where the run is to go on, and waits for that call", async () => {
+test("it does so also for a run that is to continue, and waits for that call", async () => {
   const { runner, session, ended, asked, stands } = await running(write);
   void session.resume();
   expect([session.state, session.interrupts]).toEqual(["running", []]);

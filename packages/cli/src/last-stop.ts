@@ -12,7 +12,7 @@ interface LastStopOptions extends InterruptOptions {
   readonly graceMs: number;
 }
 
-/** What runs in another terminal goes on there. Resolves to what a stop did; undefined where none was needed, or it takes too long. */
+/** A run of another terminal continues there. Resolves to the receipt of a stop; undefined if none was needed, or it takes too long. */
 export async function lastStop(
   runner: Runner,
   session: Session,

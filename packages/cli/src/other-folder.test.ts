@@ -1,4 +1,4 @@
-// What a person approves is done where it says it is done: a thread is about one folder, by whichever way one comes to it.
+// An approved change happens in the shown folder: a thread is about one folder, however it is opened.
 
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
       expect([code, stdout, stderr]).toEqual([
         2,
         "",
-        `Thread ${threadId} is about ${home.folder}, not about ${other}. Go on with it there, without --folder; or with the same past here, in a new thread, by --fork.\n`,
+        `Thread ${threadId} is about ${home.folder}, not about ${other}. Continue it there, without --folder; or with the same past here, in a new thread, by --fork.\n`,
       ]);
     }
     expect((await home.belay(["-p", "--continue", "-C", other])).stderr).toContain(`There is no thread of ${other}`);
@@ -56,7 +56,7 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
     expect(made()).toEqual([home.folder]);
   });
 
-  test("what was approved for one folder runs in no other, where nobody remembers which one it was", async () => {
+  test("an approval for one folder runs in no other, also if the note of the folder is lost", async () => {
     const { home, other, threadId, id, made } = await waiting();
     rmSync(join(home.data, "notes"), { recursive: true });
     await home.belay(["answer", id, "yes"], { cwd: other });
@@ -66,7 +66,7 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
     );
   });
 
-  test("a folder that has become a link to another one is another one; how to go on all the same is said, and works", async () => {
+  test("a folder that has become a link to another one is another one; the hint says how to continue, and works", async () => {
     const { home, other, threadId, id, made } = await waiting();
     renameSync(home.folder, `${home.folder}.old`);
     symlinkSync(other, home.folder);
@@ -74,7 +74,7 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
     const refused = {
       code: 2,
       stdout: "",
-      stderr: `Thread ${threadId} is about ${home.folder}, which leads to ${other} by now. Put it back to go on there; or go on with the same past in another folder, in a new thread, by --fork and --folder.\n`,
+      stderr: `Thread ${threadId} is about ${home.folder}, which leads to ${other} by now. Put it back to continue there; or continue with the same past in another folder, in a new thread, by --fork and --folder.\n`,
     };
     expect(await home.belay(["answer", id, "yes"], at)).toEqual(refused);
     expect(await home.belay(["-p", "--resume", threadId], at)).toEqual(refused);

@@ -1,6 +1,6 @@
 import type { Json } from "@belay/core";
 
-/** What a call gave, as text; of one that was cut off, all that it had told. */
+/** Returns the output of a call as text; for a call that was cut off, everything it had reported. */
 export function outputText(output: Json): string {
   if (output === null) return "";
   if (typeof output === "string") return output;

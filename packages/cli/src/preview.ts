@@ -1,4 +1,4 @@
-// What a person is shown of a call that waits for approval. It was made when the call was asked for, and is read from the
+// The preview of a call that waits for approval. It was made with the request, and is read from the
 // request: the same in every terminal.
 
 import type { Interrupt, Json } from "@belay/core";

@@ -1,4 +1,4 @@
-// What can go wrong in this program that the runtime has no code for: code, message with the values, and what to do. The
+// The errors of this program that the runtime has no code for: code, message with the values, and what to do. The
 // words are in texts/, under `problems`. Models read them as the result of a call, and journals keep them: the error's own
 // text is English, what and then what to do. People read them in their language, by `problemWords`.
 
@@ -47,7 +47,7 @@ export function forPeople(error: unknown, owner?: string): Problem | undefined {
   }
   if (code === "TOKEN_SPENT" && thread !== undefined) return problem("THREAD_MOVED", { thread }, error);
   if (code === "ANSWER_INVALID" && misfit !== undefined) return problem("ANSWER_MISFIT", { misfit }, error);
-  // Whatever else the system refuses is told as what it is.
+  // Any other refusal of the system is reported as it is.
   if (error instanceof Error && "syscall" in error) return problem("SYSTEM_REFUSED", { reason: error.message }, error);
   return ofModel(code, message) ?? ofStore(code, message);
 }

@@ -3,7 +3,7 @@ import { requestWords } from "./request-words.ts";
 import { en } from "./texts/en.ts";
 import { zh } from "./texts/zh.ts";
 
-test("what our tools ask is said in each language; what anybody else asks stays as it is", () => {
+test("requests of our tools are in each language; all others stay as they are", () => {
   const ours = [
     ["write", "Create a?b.txt?", "新建 a?b.txt？"],
     ["write", "Replace a.txt?", "替换 a.txt？"],

@@ -1,5 +1,5 @@
-// What a request asks, in the person's language. What our own tools ask is on record in English, since others read it too;
-// everything else is somebody's words, and stays as it is.
+// The words of a request in the person's language. Requests of our own tools are on record in English, since others read them
+// too; all other words are untrusted, and stay as they are.
 
 import type { Texts } from "./texts/texts.ts";
 

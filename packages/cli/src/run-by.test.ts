@@ -8,7 +8,7 @@ function opened(store = memoryStore()) {
   return createRunner({ agent: agent({ name: "belay", model }), store });
 }
 
-test("a thread that this program runs is run by us, and by nobody when it rests", async () => {
+test("a thread that this program runs is run by us, and by no process when it rests", async () => {
   const runner = opened();
   const session = await runner.open("thread");
   expect(await runBy(runner, "thread")).toBe("nobody");

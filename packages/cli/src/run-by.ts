@@ -1,4 +1,4 @@
-// Who runs a thread now: this program, another one, or nobody.
+// Returns the process that runs a thread now: this one, another one, or none.
 
 import type { Runner } from "@belay/core";
 import { allThreads } from "./all-threads.ts";

@@ -19,7 +19,7 @@ afterEach(() => {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-test("threads are kept in the data folder, which nobody else can read, and are there when it is opened again", async () => {
+test("threads are kept in the data folder, which only its owner can read, and exist when it is opened again", async () => {
   const data = join(scratch(), "data");
   const folder = scratch();
   const first = await openBelay({ dataFolder: data, folder, model: "demo" });

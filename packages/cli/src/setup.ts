@@ -41,7 +41,7 @@ import { userName } from "./user-name.ts";
 export type { Preview } from "./preview.ts";
 
 export interface SetupOptions {
-  /** What it is about; where the program was started by default. */
+  /** Its folder. Default: the current one. */
   readonly folder?: string;
   /** "provider/name", "demo", or a name for the server of `baseUrl`. */
   readonly model?: string;
@@ -50,7 +50,7 @@ export interface SetupOptions {
   readonly dataFolder?: string;
   /** Where permissions.json and mcp.json are. */
   readonly config?: string;
-  /** Nobody is there to ask: what would ask is denied. */
+  /** No person can answer: a call that would ask is denied. */
   readonly unattended?: boolean;
   /** False: no MCP servers. */
   readonly mcp?: boolean;
@@ -81,7 +81,7 @@ export interface BelaySetup {
   readonly demo: boolean;
   /** Tokens from which on a thread is summed up; undefined: never. */
   readonly contextTokens: number | undefined;
-  /** What the folder says about work in it, as it was when this began. */
+  /** The folder's own guides, as they were at the start. */
   readonly guides: readonly Guide[];
   /** Has the thread summed up before its next request to the model. */
   compactNext(focus: string): void;
@@ -89,7 +89,7 @@ export interface BelaySetup {
   readonly folder: string;
   readonly dataFolder: string;
   readonly configFolder: string;
-  /** What the person should know before the first prompt: a server that did not start, say. */
+  /** Warnings for the person before the first prompt: a server that did not start, for instance. */
   readonly warnings: readonly Problem[];
   /** MCP servers that come up meanwhile; `warnings` may grow until all of them are ready. */
   readonly servers: Pick<Connected, "pending" | "ready"> | undefined;
@@ -100,11 +100,11 @@ export interface BelaySetup {
    * is about another folder, nothing that it asked or was allowed counts in this one.
    */
   forkThread(threadId: string, point?: ForkPoint): ReturnType<Runner["fork"]>;
-  /** What the person lets run from now on, beside the rules. */
+  /** Sets the person's mode, beside the rules. */
   setMode(mode: Mode): void;
-  /** Allows a call that was approved from now on, and others like it. Gives the rule's id; undefined where there is no rule to make. */
+  /** Allows an approved call from now on, and others like it. Returns the rule's id; undefined if there is no rule to make. */
   remember(call: ApprovedCall, scope: Scope, by: string): string | undefined;
-  /** What to show a person of a call that waits for approval; undefined for other requests. */
+  /** Returns the preview of a call that waits for approval; undefined for other requests. */
   previewOf(request: Interrupt | InboxItem): Preview | undefined;
   close(): Promise<void>;
 }
@@ -221,7 +221,7 @@ function isStrict({ effect }: PermissionRule): boolean {
   return effect === "deny" || effect === "always-ask";
 }
 
-/** What was asked and allowed about another folder says nothing about this one. */
+/** Requests and approvals of another folder do not count in this one. */
 async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
   const { threadId } = session;
   const by = userName();

@@ -27,7 +27,7 @@ export interface StartOptions extends SetupOptions {
   readonly plain?: boolean;
 }
 
-/** How fast the demo speaks to somebody who looks on. */
+/** The speed of the demo for a person that watches. */
 const DEMO_DELAY_MS = 30;
 
 export async function start(options: StartOptions): Promise<number> {
@@ -89,7 +89,7 @@ export async function start(options: StartOptions): Promise<number> {
   return start({ ...options, resume: chosen.elsewhere });
 }
 
-/** Commands of the thread that outlived a crash are named: without a person there is nobody to decide about them. */
+/** Names commands of the thread that outlived a crash: without a person no choice can be made. */
 async function warnOfLeft(setup: BelaySetup, threadId: string, texts: Texts): Promise<void> {
   const row = (await allThreads(setup.runner)).find((each) => each.threadId === threadId);
   const commands = row?.lease === undefined ? stillRunning(setup.dataFolder, threadId) : [];

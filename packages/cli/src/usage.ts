@@ -1,4 +1,4 @@
-// What the parser of arguments says by itself, in the person's language: titles, defaults, refusals.
+// The words of the argument parser in the person's language: titles, defaults, refusals.
 
 import type { Argument, Command, Option } from "commander";
 import { width, wrap } from "./terminal/width.ts";

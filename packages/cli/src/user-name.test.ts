@@ -1,4 +1,4 @@
-// Who answered and who stopped is on record by name, and by one rule, in the app and in the commands.
+// The record names the person that answered or stopped, by one rule, in the app and in the commands.
 
 import { execFileSync } from "node:child_process";
 import { userInfo } from "node:os";
@@ -29,7 +29,7 @@ test("Q4: answers and stops in the app are by the person's name, in log and in b
     }
   }
   await terminal.untilSeen("Half");
-  // The person knows who answered in this terminal.
+  // The person in this terminal gave the answer.
   expect(terminal.text()).not.toContain(`approved by ${me}`);
   terminal.press(ESC);
   await terminal.untilSeen("── stopped");

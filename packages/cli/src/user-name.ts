@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 
-/** Who it is that answers, stops and removes, in the app and in every command: the name that the system knows them by. */
+/** Returns the name of the person that answers, stops and removes, in the app and in every command: the system's user name. */
 export function userName(): string {
   try {
     return userInfo().username || "user";

@@ -224,7 +224,7 @@ export const catalogue = {
     "Update @belay/core; nothing was overwritten.",
   ),
   KEY_REQUIRED: entry<{ address: string; open: string }>(
-    "A second ctx.ask without a key while another one is open: after a restart the two could not be told apart.",
+    "A second ctx.ask without a key while another one is open: after a restart Belay could not tell which is which.",
     (d) => `${d.address} asks without a key while ${d.open} is open.`,
     "Give each a key: ctx.ask(request, { key }).",
   ),

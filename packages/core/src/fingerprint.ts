@@ -42,7 +42,7 @@ export interface DriftReport {
   readonly shape?: true;
 }
 
-/** What a resume does if the agent has changed since the run began. A function decides whether to continue. */
+/** The effect of a resume if the agent has changed since the run began. A function decides whether to continue. */
 export type Drift = "warn" | "refuse" | ((report: DriftReport) => DriftVerdict | Promise<DriftVerdict>);
 
 type DriftVerdict = boolean | "warn" | "refuse" | undefined;

@@ -1,4 +1,4 @@
-// What was chosen in a dialog, as the answer that a session takes. Rules for a folder are the app's own, and not part of it.
+// The choice of a dialog, as the answer that a session takes. Rules for a folder are the app's own, and not part of it.
 
 import { type Answer, approve, reject, respond } from "@belay/core";
 import type { DialogAnswer } from "../view/view.ts";

@@ -1,13 +1,13 @@
 import type { ReadStream, WriteStream } from "node:tty";
 
 export interface AppOptions {
-  /** Goes on with this thread; else a new one begins. */
+  /** Continues this thread; without it a new one begins. */
   readonly threadId?: string;
   /** On a copy of it. */
   readonly fork?: boolean;
   /** Lets the person choose one first. */
   readonly pick?: boolean;
-  /** True of a thread that is about another folder: the app ends, and whoever started it opens the thread there. */
+  /** True for a thread about another folder: the app ends, and its caller opens the thread there. */
   readonly isElsewhere?: (threadId: string) => boolean;
   /** Starts the console in this process, or finds it started. Returns its address. */
   readonly openConsole?: () => Promise<string>;

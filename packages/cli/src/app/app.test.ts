@@ -1,4 +1,4 @@
-// The app in a real terminal: steering, approvals, questions, going on after a kill, other terminals.
+// The app in a real terminal: steering, approvals, questions, resuming after a kill, other terminals.
 
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -213,8 +213,8 @@ describe("a request", () => {
   });
 });
 
-describe("going on", () => {
-  test("after SIGKILL, --continue has all that was recorded, and Enter goes on", async () => {
+describe("resuming", () => {
+  test("after SIGKILL, --continue has everything that was recorded, and Enter resumes", async () => {
     const first = await talk(
       [
         ["Noted.", write("a.txt")],
@@ -296,7 +296,7 @@ describe("another terminal", () => {
       );
     });
 
-  test("answers what is asked here: the call runs, the dialog goes, and the run goes on here", async () => {
+  test("answers a request of this one: the call runs, the dialog closes, and the run continues here", async () => {
     const terminal = await talk([["I write.", write("a.txt")], ["Written."]]);
     terminal.ask("write");
     await terminal.untilSeen("Yes, once");
@@ -308,7 +308,7 @@ describe("another terminal", () => {
     expect(terminal.wire.requests.length).toBe(2);
   });
 
-  test("cannot run what runs here, and is told what it can do", async () => {
+  test("cannot run a thread that runs here, and its error says what it can do", async () => {
     const terminal = await talk([["One ", { stall: true }]]);
     terminal.ask("count");
     await terminal.untilSeen("One");
@@ -355,7 +355,7 @@ describe("another terminal", () => {
     expect(await (await first.wire.arrived(2)).ended).toBe("closed");
   });
 
-  test("interrupts what runs here: the screen says so, and Enter goes on", async () => {
+  test("interrupts a run of this one: the screen says so, and Enter resumes", async () => {
     const terminal = await talk([["One ", { stall: true }], ["two."]]);
     terminal.ask("count");
     await terminal.untilSeen("One");
@@ -373,7 +373,7 @@ describe("a store that takes nothing more", () => {
   test("F6: what was sent and is not on record stands on the prompt again, a steer too", async () => {
     const terminal = await talk([["Speaking ", { stall: true }], ["Well."]]);
     const db = await openDatabase(join(terminal.folder, ".data"));
-    // The terminal goes on writing (its lease, at least): who comes in between waits.
+    // The terminal keeps writing (its lease, at least): a command in between waits.
     db.exec("PRAGMA busy_timeout = 10000");
     const fill = (table: string) =>
       db.exec(`CREATE TRIGGER full_${table} BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'no room'); END`);

@@ -1,4 +1,4 @@
-// What a yes covers, in a real terminal: sentences that are typed into a request, files that change in between, modes.
+// The reach of a yes, in a real terminal: sentences typed into a request, files that change in between, modes.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

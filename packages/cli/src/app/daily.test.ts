@@ -1,4 +1,4 @@
-// What people use all day beside the stop: guides of a folder, commands of the prompt, inputs of other threads, the meter.
+// The everyday parts beside the stop: guides of a folder, commands of the prompt, inputs of other threads, the meter.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ function folderWith(name: string, files: Readonly<Record<string, string>>): stri
   return folder;
 }
 
-test("AGENTS.md is in the header and in the request, and a change of it is told with the next input", async () => {
+test("AGENTS.md is in the header and in the request, and a change of it is in the next input", async () => {
   const folder = folderWith("guided", { "AGENTS.md": "Mind the knots.\n" });
   const terminal = await talk([["One."], ["Two."], ["Three."]], { folder });
   await terminal.untilSeen("guided · AGENTS.md");
@@ -53,7 +53,7 @@ test("a run that is resumed under another AGENTS.md says that its instructions c
   await second.untilSeen("whole.");
 });
 
-test("a person who looks elsewhere hears the bell when a request waits, and it is no bell of the model's", async () => {
+test("the bell rings for a person that looks elsewhere when a request waits, and it is no bell of the model's", async () => {
   const terminal = await talk([["Now.\u0007", write("a.txt")]]);
   terminal.press(FOCUS_OUT);
   await sleep(100);

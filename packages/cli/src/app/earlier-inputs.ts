@@ -1,4 +1,4 @@
-// What a person said before, over all threads: the last of them first, each once.
+// The earlier inputs of a person, over all threads: the last one first, each once.
 
 import { messageText, type Runner } from "@belay/core";
 import { allThreads } from "../all-threads.ts";

@@ -1,4 +1,4 @@
-// What the environment says of the terminal.
+// Reads the abilities of the terminal from the environment.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -14,7 +14,7 @@ const GO_ON = "Enter alone to continue";
 
 const anyShell = { rules: [{ tool: "shell", effect: "allow" }] };
 const shell = (command: string, id = "c1") => ({ call: "shell", id, args: { command } });
-/** Says "begun"; the line that shows the command does not, so that who waits for it waits for the command. */
+/** Says "begun"; the line that shows the command does not, so that a wait for it waits for the command. */
 const BEGUN = "echo be''gun";
 
 /** Everything that runs and has `mark` in its command line. */
@@ -48,7 +48,7 @@ function isAnswered(messages: readonly { role: string; tool_calls?: { id: string
 }
 
 describe("ESC", () => {
-  test("D41, D44, Y12: at text: the socket is closed, the words that were shown stay, the draft stays, Enter alone goes on", async () => {
+  test("D41, D44, Y12: at text: the socket is closed, the words that were shown stay, the draft stays, Enter alone continues", async () => {
     const terminal = await talk([["One two three ", { stall: true }], ["four five."]]);
     terminal.ask("count");
     await terminal.untilSeen("One two three");
@@ -148,7 +148,7 @@ describe("ESC", () => {
     isAnswered((await terminal.wire.arrived(2)).body.messages);
   });
 
-  test("S5: two ESCs at once, in a command: where it is said to be left behind, its end is told, though it has nothing to tell", async () => {
+  test("S5: two ESCs at once, in a command: if it is left behind, its end is shown, also without output", async () => {
     const mark = `34${process.pid}7`;
     const terminal = await talk([["Running.", shell(`${BEGUN}; sleep ${mark}`)], ["On."]], { rules: anyShell });
     terminal.ask("run it");
@@ -163,7 +163,7 @@ describe("ESC", () => {
     isAnswered((await terminal.wire.arrived(2)).body.messages);
   });
 
-  test("S5: one ESC, in a tool that is deaf altogether: the prompt is there, the thread lives, and the late end is told", async () => {
+  test("S5: one ESC, in a tool that is deaf altogether: the prompt appears, the thread lives, and the late end is shown", async () => {
     const call = { call: "deaf", id: "c1", args: { file: "end" } };
     const terminal = await talk([["Waiting.", call], ["Without it, then."], ["So it is done."]], { main: "deaf-app" });
     terminal.ask("wait for it");
@@ -195,7 +195,7 @@ describe("ESC", () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test("S5: the late end of a deaf tool is told at once, on a prompt that waits", async () => {
+  test("S5: the late end of a deaf tool is shown at once, on a prompt that waits", async () => {
     const call = { call: "deaf", id: "c1", args: { file: "end" } };
     const terminal = await talk([["Waiting.", call], ["Good."]], { main: "deaf-app" });
     terminal.ask("wait for it");
@@ -236,7 +236,7 @@ describe("ESC", () => {
     ]);
   });
 
-  test("Y13: during a dialog: the request is withdrawn, nothing runs, and the run goes on when told to", async () => {
+  test("Y13: during a dialog: the request is withdrawn, nothing runs, and the run continues on Enter", async () => {
     const write = { call: "write", id: "c1", args: { path: "a.txt", text: "hello" } };
     const terminal = await talk([["I write.", write], ["Then not."]]);
     terminal.ask("write it");

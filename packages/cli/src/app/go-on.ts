@@ -1,15 +1,15 @@
-// Going on with what was answered, here or in another terminal, which may be running what was approved. Every terminal that
-// shows the thread does: one of them is the first, and what it does is told to all of them as events.
+// Resumes after an answer, given here or in another terminal, which may run the approved call. Every terminal that
+// shows the thread tries: one of them is the first, and all of them get its events.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type BelayError, type Message, messageText, type RunResult, type Session } from "@belay/core";
 
-/** Said of a pause that somebody has gone on from. */
+/** True for a pause that another process has resumed. */
 const OVER: ReadonlySet<string> = new Set(["TOKEN_SPENT", "INVALID_STATE", "INVALID_STATE_TRANSITION"]);
 const TRY_EVERY_MS = 250;
 const MOST_TRIES = 40;
 
-/** As long as the thread is shown; `refuse` is told what the person should know. */
+/** Runs as long as the thread is shown; `refuse` gets the errors that the person should see. */
 export async function goOn(session: Session, isShown: () => boolean, refuse: (error: BelayError) => void) {
   for (let tries = 0; isShown() && session.state === "paused"; tries += 1) {
     const result = await session.resume().result;
@@ -20,8 +20,8 @@ export async function goOn(session: Session, isShown: () => boolean, refuse: (er
 }
 
 /**
- * What came of it. Where another terminal has gone on with the thread, this session learns that by being refused, while the
- * person has seen it on the screen: then it is begun again, from where the thread stands.
+ * Returns the result. If another terminal has resumed the thread, this session learns that by a refusal, although the
+ * person has seen it on the screen: then it begins again, from the present state of the thread.
  */
 export async function resultOf(begin: () => ReturnType<Session["run"]>): Promise<RunResult> {
   const result = await begin().result;

@@ -125,7 +125,7 @@ describe.runIf(process.platform === "linux")(
       }
     });
 
-    test("wait: its end is told", async () => {
+    test("wait: its end is shown", async () => {
       const { second, pid, end } = await crashed();
       try {
         await second.untilSeen("❯ Wait until it ends");

@@ -1,4 +1,4 @@
-// What was said to a run that died before it read it: the next process shows it, gives it back, or delivers it.
+// Inputs of a run that died before it read them: the next process shows them, gives them back, or delivers them.
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function killed(replies: readonly WireReply[], how: "continue" | "resume",
   return opened;
 }
 
-/** Its id, as another terminal is told it. */
+/** Returns its id, as another terminal gets it. */
 function onlyThread(dataFolder: string): string {
   const rows = execFileSync(process.execPath, [program().main, "threads", "--json", "--data", dataFolder], {
     encoding: "utf8",
@@ -45,8 +45,8 @@ function onlyThread(dataFolder: string): string {
 const saidBy = (body: { messages: { role: string; content: unknown }[] }) =>
   body.messages.filter(({ role }) => role === "user").map(({ content }) => JSON.stringify(content));
 
-describe("what an earlier process was told and never read", () => {
-  test("--continue shows it; Enter alone delivers the steer to the run that goes on, and the queue to the runs after it", async () => {
+describe("inputs that an earlier process got and never read", () => {
+  test("--continue shows it; Enter alone delivers the steer to the resumed run, and the queue to the runs after it", async () => {
     const terminal = await killed([["Minded."], ["First."], ["Second."]], "continue");
     const seen = await terminal.untilSeen("pending: mind the rope");
     expect(seen).toMatch(/pending: mind the rope.*held: then one.*held: then two.*ctrl-s sends the queue · alt-up/);
@@ -78,7 +78,7 @@ describe("what an earlier process was told and never read", () => {
     expect(saidBy((await terminal.wire.arrived(1)).body).join()).toMatch(/begin.*then one/);
   });
 
-  test("also where it was held by a stop before", async () => {
+  test("also if a stop held it before", async () => {
     const terminal = await killed([["On."], ["One."], ["Two."]], "continue", ESC);
     expect(await terminal.untilSeen("pending: mind the rope")).toContain("stopped · ⏎ to continue");
     terminal.press(ENTER);

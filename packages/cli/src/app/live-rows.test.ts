@@ -80,7 +80,7 @@ test("whatever there is to see, it leaves a row of the screen free, no row is to
   );
 });
 
-test("however small the terminal, who answers sees which request it is, something of it, and the answer that Enter gives", () => {
+test("however small the terminal, the person sees the request, a part of it, and the answer that Enter gives", () => {
   for (const rows of [6, 8, 10, 12, 16, 24]) {
     const asked = {
       ...first,

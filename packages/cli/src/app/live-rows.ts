@@ -1,4 +1,4 @@
-// What still moves, below the transcript: the line that streams, running calls, mail, a request or a list, the prompt, the status.
+// The live rows below the transcript: the streaming line, running calls, waiting inputs, a request or a list, the prompt, the status.
 // It never fills the screen: what does not fit is left out from the top, never the prompt and the status.
 
 import { GUTTER, gutter, rule, sides, widthOf } from "../rows/layout.ts";

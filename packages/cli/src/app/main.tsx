@@ -47,7 +47,7 @@ import { threadsPopup } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
 import { wordsOf } from "./words-of.ts";
 
-/** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
+/** How long tools may take after a stop before they are left behind: the prompt must not wait for them. */
 const GRACE_MS = 120;
 /** Between two drawings of what streams; keys are drawn at once. */
 const FRAME_MS = 33;
@@ -130,14 +130,14 @@ class App {
     this.#stdout.write(backgroundQuestion(process.env));
     void this.#awaitServers(this.#warn([]));
     try {
-      // Told to end, it does not wait for what it was about to open.
+      // After a signal to end, it does not wait for the thread that it was about to open.
       return await Promise.race([this.#begin().then(() => ended), ended]);
     } finally {
       this.#end();
     }
   }
 
-  /** Tells what is wrong, but for what was `told`; gives all of it. */
+  /** Reports the warnings, except those in `told`; returns all of them. */
   #warn(told: readonly Problem[]): readonly Problem[] {
     const { warnings } = this.#setup;
     for (const warning of warnings.filter((each) => !told.includes(each)))
@@ -145,7 +145,7 @@ class App {
     return warnings;
   }
 
-  /** Servers that take their time are named; what is wrong with one is told when that is known. */
+  /** Names slow servers, and reports the fault of a server when it is known. */
   async #awaitServers(told: readonly Problem[]): Promise<void> {
     const { servers } = this.#setup;
     if (servers === undefined) return;
@@ -180,7 +180,7 @@ class App {
     try {
       await this.#open(threadId, this.#options.fork);
     } catch (error) {
-      // There is no thread behind the list: without one nobody would hear what is typed.
+      // There is no thread behind the list: without one the typed text would be lost.
       if (this.#session === undefined) await this.#pick();
       throw error;
     }
@@ -352,7 +352,7 @@ class App {
       case "look": {
         // Before: what one of them gave waits by the time that it is no longer among them.
         const running = session.late;
-        // A store that cannot be read is told by what is done with it.
+        // A store that cannot be read is reported by the next action on it.
         const waiting = await session.waiting().catch(() => []);
         return session === this.#session ? this.#happen(waitingMail(waiting, running)) : undefined;
       }
@@ -404,7 +404,7 @@ class App {
     this.#happen({ type: "note", text: this.#texts.stop.guidesChanged(names), tone: "stop" });
   }
 
-  /** What it does comes as events; what only its result tells is told here. */
+  /** Its work arrives as events; an error that only its result has is reported here. */
   async #follow(session: Session, input: string | undefined, begin: () => ReturnType<Session["run"]>): Promise<void> {
     this.#token.bind(stopAnywhere(this.#setup.runner, session));
     const before = session.messages.length;
@@ -421,7 +421,7 @@ class App {
       await session.answer(id, answerOf(given, this.#by));
       const scope = given.type === "approve" ? given.remember : undefined;
       if (scope === undefined || scope === "thread" || request?.tool === undefined) return;
-      // Only once the answer counts: an approval that somebody else was faster with leaves nothing behind.
+      // Only once the answer counts: an approval that came too late leaves nothing behind.
       this.#setup.remember({ tool: request.tool, args: request.args ?? null }, scope, this.#by);
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;

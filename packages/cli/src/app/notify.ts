@@ -1,4 +1,4 @@
-// Calls a person back who looks elsewhere: a notification if the terminal has them, else the bell.
+// Notifies a person that looks elsewhere: a notification if the terminal has them, else the bell.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,4 +1,4 @@
-// The same for those who listen to their terminal, or keep its output: lines that are written once, in order, and one line that is
+// The same for a screen reader or a kept output: lines that are written once, in order, and one line that is
 // typed. Nothing is painted over, nothing spins, and every change of state is said.
 
 import type { WriteStream } from "node:tty";
@@ -83,7 +83,7 @@ export class PlainScreen implements Screen {
     return block.kind === "answer" && block.first ? this.#around.texts.plain.agent : "";
   }
 
-  /** What waits to be read, said once; and again when it is held. */
+  /** Reports waiting inputs once, and again when they are held. */
   #mail(view: View): string[] {
     const { texts } = this.#around;
     const said = view.mail.map((mail) => `${mailWord(view, mail, texts)}: ${sanitizeLine(mail.text, 400)}`);
@@ -94,7 +94,7 @@ export class PlainScreen implements Screen {
     return [...fresh, [...(fresh.some((line) => line.startsWith(held)) ? [sendsQueue] : []), takeBack].join(" · ")];
   }
 
-  /** What waits for an answer, said once. */
+  /** Reports open requests once. */
   #question(view: View): string[] {
     const { texts, previewOf } = this.#around;
     const { popup, dialog } = view;
@@ -137,7 +137,7 @@ export class PlainScreen implements Screen {
     const line = isRunning(view) && typed === "" ? "" : `> ${typed}`;
     if (lines.length === 0 && line === this.#line) return;
     const grows = lines.length === 0 && this.#line !== "" && line.startsWith(this.#line);
-    // What is typed at the end is only written on: it is heard once.
+    // Text typed at the end is only appended: a screen reader reads it once.
     if (grows) this.#out.write(line.slice(this.#line.length));
     else {
       const cleared = !this.#isDumb ? "\r\u001b[K" : this.#line === "" ? "" : "\n";

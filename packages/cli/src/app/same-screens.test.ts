@@ -53,7 +53,7 @@ const variants: readonly Variant[] = [
   { name: "40x10", columns: 40, rows: 10, env: { NO_COLOR: "1" } },
 ];
 
-/** A stop after that long is told in whole seconds, on fast and on slow machines. */
+/** A stop after this time is shown in whole seconds, on fast and on slow machines. */
 const A_SECOND = 1_200;
 
 /** Makes equal what differs from run to run. */

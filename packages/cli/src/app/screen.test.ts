@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 
 const size = { columns: 60, rows: 20 };
 
-/** What a terminal shows of all that was written to it. */
+/** Returns the screen of a terminal after all writes. */
 function emulated() {
   const terminal = new xterm.Terminal({
     cols: size.columns,

@@ -11,9 +11,9 @@ import { type Around, type Live, liveRows } from "./live-rows.ts";
 import { type Look, paint, type ThemeName } from "./theme.ts";
 
 export interface Screen {
-  /** Draws what is new; false where there is more than should be drawn at once. */
+  /** Draws new rows; false if there are more than should be drawn at once. */
   draw(view: View): boolean;
-  /** Everything again: the terminal was resized, or was somebody else's. */
+  /** Draws everything again: the terminal was resized, or another program had it. */
   redraw(view: View): void;
   /** Leaves the terminal to the shell for a while. */
   park(): void;
@@ -57,7 +57,7 @@ export class InkScreen implements Screen {
 
   draw(view: View): boolean {
     if (this.#closed) return true;
-    // One write for both: nobody sees a line twice, or not at all.
+    // One write for both: no line appears twice, or not at all.
     this.#stdout.cork();
     try {
       if (view.epoch !== this.#epoch) this.#clear(view);

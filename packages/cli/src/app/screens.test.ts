@@ -30,7 +30,7 @@ async function inShop(name: string, replies: readonly WireReply[], more: Readonl
   return talk(replies, { folder, env, rules, columns: 84, rows: 26 });
 }
 
-/** What differs from one run to the next is made the same. */
+/** Replaces the parts that differ from run to run. */
 function steady(text: string): string {
   return text
     .replace(/127\.0\.0\.1:\d{5}\/test/g, "ollama/qwen3.5-coder")
@@ -55,7 +55,7 @@ test("ESC: what was said stays, and the next instruction takes it elsewhere", as
   const terminal = await inShop("esc", [[answer, { stall: true }]]);
   terminal.ask("How do returns work here?");
   await terminal.untilSeen("The tests do not");
-  // A stop after a second is told in whole seconds, on fast and on slow machines.
+  // A stop after a second is shown in whole seconds, on fast and on slow machines.
   await sleep(1_200);
   terminal.press(ESC);
   await terminal.untilSeen("── stopped");
@@ -68,7 +68,7 @@ test("the same in light colours", async () => {
   const terminal = await inShop("light", [[answer, { stall: true }]], { BELAY_THEME: "light" });
   terminal.ask("How do returns work here?");
   await terminal.untilSeen("The tests do not");
-  // A stop after a second is told in whole seconds, on fast and on slow machines.
+  // A stop after a second is shown in whole seconds, on fast and on slow machines.
   await sleep(1_200);
   terminal.press(ESC);
   await terminal.untilSeen("── stopped");

@@ -1,7 +1,7 @@
 import type { Runner, Session } from "@belay/core";
 import type { Stoppable } from "../keys/interrupt-token.ts";
 
-/** Whoever looks on at a run of another terminal stops it by the same key: its owner is told. */
+/** Stops a run of another terminal that this one shows, by the same key: its owner gets the stop. */
 export function stopAnywhere(runner: Runner, session: Session): Stoppable {
   return {
     async interrupt(options) {

@@ -11,9 +11,9 @@ import { CTRL_C, CTRL_D, ENTER, ESC } from "../testing/terminal.ts";
 const { talk } = testTalks(wireServer);
 
 describe("two terminals on one thread", { timeout: 60_000 }, () => {
-  test("R6: what was answered in one goes on once; the other shows it, and has no complaint about coming second", async () => {
+  test("R6: an answer in one resumes the run once; the other shows it, without an error", async () => {
     const questions = ["Which floor?", "Which door?", "Which key?", "Which light?"];
-    // Whichever of them goes on, the model says the next of these.
+    // Whichever of them resumes, the model says the next of these.
     const script: WireReply[] = questions.map((question, at) => [
       { call: "ask_user", id: `q${at}`, args: { question, options: ["this one", "that one"] } },
     ]);

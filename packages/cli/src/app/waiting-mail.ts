@@ -1,4 +1,4 @@
-// What was sent to a thread, by this process or one before it, and is not part of it yet: as the screen shows it.
+// The commands sent to a thread, by this process or an earlier one, that are not part of it yet: as the screen shows them.
 
 import { messageText, type Waiting } from "@belay/core";
 import type { Happening } from "../view/view.ts";

@@ -171,7 +171,7 @@ describe("D40: the terminal is given back", () => {
   });
 });
 
-describe("P16: told to end, it stops what runs first", () => {
+describe("P16: after a signal it first stops the run", () => {
   test.each(["SIGTERM", "SIGHUP"] as const)(
     "%s: the run is paused, how to go on is said, and it goes on",
     async (signal) => {
@@ -249,7 +249,7 @@ describe("P16: told to end, it stops what runs first", () => {
     expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
   });
 
-  test("a tool that makes every stop wait is not waited for without end; told again, it ends at once", async () => {
+  test("a tool that makes every stop wait is not awaited without end; a second signal ends it at once", async () => {
     const call = { call: "stubborn", id: "c1", args: { file: "never" } };
     const begun = async () => {
       const terminal = await talk([["Waiting.", call]], { main: "deaf-app" });

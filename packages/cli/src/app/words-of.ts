@@ -1,6 +1,6 @@
 import type { Effect } from "../view/view.ts";
 
-/** What the person said by it; it is given back where nothing came of it. */
+/** Returns the person's words; they are given back if the command has no effect. */
 export function wordsOf(effect: Effect): string | undefined {
   switch (effect.do) {
     case "run":

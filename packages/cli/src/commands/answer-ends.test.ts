@@ -1,4 +1,4 @@
-// belay answer is told to end while the call that it approved runs in it.
+// belay answer gets a signal while the call that it approved runs in it.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -81,7 +81,7 @@ test.each(SIGNALS)(
   },
 );
 
-test("told again it ends at once, and the command with it", async () => {
+test("a second signal ends it at once, and the command with it", async () => {
   const home = program.home();
   await asked(home, "run date");
   const { child, ended, group } = await running(home, STUBBORN);

@@ -18,7 +18,7 @@ async function damage(home: Home, id: string): Promise<void> {
 }
 
 describe("inbox and answer", () => {
-  test("Q3: approved from another terminal, the call runs in its folder; the run goes on when it is resumed", async () => {
+  test("Q3: approved from another terminal, the call runs in its folder; the run continues when it is resumed", async () => {
     const home = program.home();
     const { threadId, ids } = await asked(home, "run pwd > made; echo ran");
     const inbox = await home.belay(["inbox"]);
@@ -55,7 +55,7 @@ describe("inbox and answer", () => {
     expect(await goOn(home, stands.threadId)).toContain("it is late");
   });
 
-  test("P7: a damaged request is told beside the others, and by the exit code; nobody can approve it, and a fork asks it anew", async () => {
+  test("P7: a damaged request is reported beside the others, and by the exit code; it cannot be approved, and a fork asks it again", async () => {
     const home = program.home();
     const { threadId, ids } = await asked(home, "run touch one");
     const other = await asked(home, "run touch two");
@@ -70,7 +70,7 @@ describe("inbox and answer", () => {
     expect([json.code, json.stderr, jsonLines(json.stdout).map(({ id }) => id)]).toEqual([1, told, other.ids]);
     const answer = await home.belay(["answer", ids[0]!, "yes"]);
     expect(answer).toMatchObject({ code: 2, stdout: "" });
-    expect(answer.stderr).toContain("is damaged: nobody can see what an answer would allow.");
+    expect(answer.stderr).toContain("is damaged: an answer could allow something that is not shown.");
     await home.belay(["answer", other.ids[0]!, "yes"]);
     expect([existsSync(join(home.folder, "one")), existsSync(join(home.folder, "two"))]).toEqual([false, true]);
 
@@ -97,7 +97,7 @@ describe("inbox and answer", () => {
     expect(end).toMatch(/- rejected: .*\n- ok: Made notes\/two.txt, 4 bytes\.\n- ok: three\n$/);
   });
 
-  test("Q6: two terminals answer at once: one counts, the other is told, and each effect happens once", async () => {
+  test("Q6: two terminals answer at once: one counts, the other is refused, and each effect happens once", async () => {
     const home = program.home();
     const { ids } = await asked(home, "run echo once >> made");
     const both = await Promise.all(["ada", "bob"].map((by) => home.belay(["answer", ids[0]!, "yes", "--by", by])));
@@ -107,7 +107,7 @@ describe("inbox and answer", () => {
     expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("once\n");
   });
 
-  test("Q6: who answers what is answered already is told by whom, when and how it was, also by the beginning of its id", async () => {
+  test("Q6: a second answer is refused with the person, the time and the decision of the first, also by the beginning of its id", async () => {
     const home = program.home();
     const question = await asked(home, "ask me");
     await home.belay(["answer", question.ids[0]!, "the docs", "--by", "ada"]);
@@ -141,7 +141,7 @@ describe("inbox and answer", () => {
     expect(jsonLines((await home.belay(["inbox", "--json"])).stdout)).toHaveLength(1);
   });
 
-  test("whoever pauses at a question is told to answer it, not to say yes to it", async () => {
+  test("a pause at a question asks for an answer, not for a yes", async () => {
     const home = program.home();
     const { stderr } = await home.belay(["-p", "ask me", "--ask", "pause"]);
     expect(stderr).toMatch(/^Waits for you: Which part .*\? Answer with: belay answer \w+ "your answer"\n/);
@@ -163,7 +163,7 @@ describe("inbox and answer", () => {
     expect((await home.belay(["-p", "run echo hi"])).stdout).toContain("nobody is there to be asked");
   });
 
-  test("an answer reaches the process that runs the thread, which goes on by itself", async () => {
+  test("an answer reaches the process that runs the thread, which continues by itself", async () => {
     const wire = await wireServer();
     try {
       const home = program.home();

@@ -1,5 +1,5 @@
-// belay answer: what a person says to a request, from any terminal. Whoever has the thread takes the answer; where nobody
-// has it, the call that was approved runs here, in the folder of its thread, and this command waits for its end. Told to end
+// belay answer: answers a request from any terminal. The process that has the thread takes the answer; if no process
+// has it, the approved call runs here, in the folder of its thread, and this command waits for its end. After a signal
 // before that, it stops the call: nothing that it started outlives it, and what others are asked stays open.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,12 +33,12 @@ export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "confi
   readonly by: string;
 }
 
-/** Somebody was faster. */
+/** Another answer was first. */
 const OVER: ReadonlySet<string> = new Set(["ANSWER_TAKEN", "ANSWER_WITHDRAWN", "ANSWER_EXPIRED"]);
 
 /** How often to look whether the call has ended. */
 const LOOK_EVERY_MS = 20;
-/** How long the call may take to end once this command is told to end. */
+/** How long the call may take to end after a signal to this command. */
 const GRACE_MS = 500;
 /** How long an answer that is under way is waited for then. */
 const TAKEN_MS = 1_500;
@@ -95,13 +95,13 @@ function tellDecided(decided: Decided, io: CommandIo): number {
   return EXIT.failed;
 }
 
-/** Whoever has the thread may not take it for long: it waits there for them. */
+/** The process that has the thread may take the answer late: it waits in the store. */
 async function tooLate({ signal }: ToldToEnd): Promise<undefined> {
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await sleep(TAKEN_MS, undefined, { ref: false });
 }
 
-/** What the answer let run here has ended when the thread is ours no more. */
+/** Resolves when the thread is released here: the call of the answer has ended. */
 async function untilEnded(runner: Runner, threadId: string, { signal }: ToldToEnd, by: string): Promise<void> {
   while ((await runBy(runner, threadId)) === "us") {
     if (signal.aborted) {

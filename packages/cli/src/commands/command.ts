@@ -1,4 +1,4 @@
-// What a command is given beside its arguments, and gives back: an exit code.
+// The surroundings of a command beside its arguments, and its exit code.
 
 import type { Texts } from "../texts/texts.ts";
 

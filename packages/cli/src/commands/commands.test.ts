@@ -36,7 +36,7 @@ describe("interrupt", () => {
 });
 
 describe("looking back", () => {
-  test("threads lists what there is: state, folder, first words; a crashed one is told as such", async () => {
+  test("threads lists all threads: state, folder, first words; a crashed one has its state", async () => {
     const home = program.home();
     expect(await home.belay(["threads"])).toMatchObject({ code: 0, stdout: "", stderr: "There are no threads yet.\n" });
     await home.belay(["-p", "hello \u001b[31mthere"]);

@@ -1,4 +1,4 @@
-// Requests that are open no more: who decided them, when, and how.
+// Decided requests: the person, the time and the decision.
 
 import type { Fact, Runner } from "@belay/core";
 import { allThreads } from "../all-threads.ts";
@@ -9,7 +9,7 @@ import type { Texts } from "../texts/texts.ts";
 
 export type Decided = Extract<Fact, { type: "request-answered" }>;
 
-/** Whoever asks after a request has seen it lately, and its thread has changed since. */
+/** A person that asks for a request has seen it lately, and its thread has changed since. */
 const LOOK_AT = 50;
 
 /** Of the threads that were changed last, by the request's id. */
@@ -50,7 +50,7 @@ export function decidedWords(decided: Decided, texts: Texts): string {
   return commands.decided(sanitizeLine(id, 100), sanitizeLine(how, 200), new Date(at).toISOString(), what);
 }
 
-/** What it says beside yes or no. */
+/** Returns its words beside yes or no. */
 function saidWith(answer: Decided["answer"]): string {
   switch (answer.type) {
     case "approve":

@@ -44,7 +44,7 @@ export async function deleteThreads(options: DeleteCommand, io: CommandIo): Prom
         forgetThread(desk.dataFolder, id);
         io.stdout.write(`${options.json ? writeJson({ id, deleted: true }) : io.texts.commands.deleted(id)}\n`);
       } catch (error) {
-        // One that somebody runs stays; the others go.
+        // A thread that a process runs stays; the others are deleted.
         left += 1;
         io.stderr.write(`${errorLines(error, io.texts)}\n`);
       }

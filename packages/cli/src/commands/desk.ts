@@ -1,4 +1,4 @@
-// What a command needs that only looks and sends: the threads, without a model and without tools. Nothing runs here.
+// The parts of a command that only reads and sends: the threads, without a model and without tools. Nothing runs here.
 
 import { agent, createRunner, type Model, type Runner } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";

@@ -73,14 +73,14 @@ function withResults(facts: readonly Fact[]): Message[] {
   });
 }
 
-/** By call; what came late in place of what was told first. */
+/** Results by call; a late result replaces the first one. */
 function resultsOf(facts: readonly Fact[]): ReadonlyMap<string, Ended> {
   const results = new Map<string, Ended>();
   for (const fact of facts) if (fact.type === "tool-end" || fact.type === "tool-late") results.set(fact.callId, fact);
   return results;
 }
 
-/** What people decided about each call. */
+/** The decisions of people, by call. */
 function decidedOf(facts: readonly Fact[]): ReadonlyMap<string, readonly Decided[]> {
   const decided = decidedIn(facts);
   const found = new Map<string, Decided[]>();

@@ -52,7 +52,7 @@ describe("in Chinese, where the environment says so", () => {
     ]) {
       const { code, stdout } = await home.belay([...words, "--help"], { env });
       expect([code, stdout.startsWith("用法：")], words.join(" ")).toEqual([0, true]);
-      // What is not Chinese is what is typed: every described line has some.
+      // Only the parts to type are not Chinese: every described line has some Chinese.
       const english = stdout
         .split("\n")
         .filter((line) => /^ {2}\S+.*\S {2,}\S/.test(line) && !/\p{Script=Han}/u.test(line));

@@ -32,13 +32,13 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
   }
 }
 
-/** Everything of a request is somebody's words: harmless, and indented, so that none can pass for another request. */
+/** A request consists of untrusted words: they are sanitized, and indented, so that none can pass for another request. */
 export function describe(item: InboxItem, folder: string | undefined, texts: Texts): string {
   const { commands, dialog, log } = texts;
   const { id, kind, threadId, raisedAt, expiresAt } = item;
   const head = `${sanitizeLine(id, 100)}  ${log.word(kind)}  ${ago(raisedAt, Date.now())}  ${commands.ofThread(sanitizeLine(threadId, 200))}`;
   const body = [sanitize(requestWords(item, texts)), ...detailOf(item)];
-  // Where it would be done.
+  // The folder of its effect.
   if (folder !== undefined) body.push(dialog.in(sanitizeLine(folder, 1_000)));
   if (expiresAt !== undefined) body.push(commands.expires(new Date(expiresAt).toISOString()));
   body.push(kind === "input" || kind === "custom" ? commands.answerText(id) : commands.answerYesNo(id));

@@ -19,7 +19,7 @@ async function told(thread: string, lang: string): Promise<string[]> {
   return written.split("\n").map((line) => line.trim().replace(/^\S+ s +/, ""));
 }
 
-test("G1: a stop at a node is told as a stop, with the node: nobody is asked anything", async () => {
+test("G1: a stop at a node is a stop, with the node, and no request", async () => {
   const db = await openDatabase(data);
   let tried = 0;
   const steps = graph<object, string, string>(AGENT)

@@ -15,7 +15,7 @@ import { findId } from "./find.ts";
 
 export interface LogCommand extends CommandOptions {
   readonly thread: string;
-  /** Goes on with what happens, until it is stopped. */
+  /** Follows the thread until it is stopped. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -70,7 +70,7 @@ function seconds(ms: number): string {
 
 type Row = readonly [who: string, words: string];
 
-/** Who did it, and what, in words; nothing for what another line tells already. */
+/** Returns the actor and the action in words; nothing for a fact that another line covers. */
 function tellFact(fact: Fact, says: Texts["log"]): Row[] {
   const inner = fact.runPath.includes("/") ? `${fact.runPath}: ` : "";
   switch (fact.type) {

@@ -1,4 +1,4 @@
-// What the system refuses is told as what it is about, with what to do: no command ends with a bare ENOENT.
+// A refusal of the system is reported with its subject and a remedy: no command ends with a bare ENOENT.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ test("a file of threads that is none is named, and left as it is", async () => {
   expect(readFileSync(file, "utf8")).toBe("this is no database, and it was somebody's");
 });
 
-test("a folder that was removed under the person is told as that, by whatever looks at it", async () => {
+test("every command reports a current folder that was removed", async () => {
   const home = program.home();
   const gone = join(home.folder, "gone");
   const cases = [
@@ -60,7 +60,7 @@ test("a folder that was removed under the person is told as that, by whatever lo
       args,
       env: {},
     })),
-    // What they name begins there.
+    // Their paths begin there.
     ...[["threads"], ["inbox"], ["-p", "hello"]].map((args) => ({ args: [...args, "--data", "rel"], env: {} })),
     { args: ["threads"], env: { BELAY_DATA: "rel" } },
     { args: ["threads"], env: { BELAY_DATA: "", XDG_DATA_HOME: "rel" } },

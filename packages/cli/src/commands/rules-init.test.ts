@@ -19,7 +19,7 @@ test("of several at once one makes the rules, and to the others they are there a
   expect(others).toEqual(others.map(() => thereIn(home)));
 });
 
-/** What is done before the last step of making the rules. */
+/** Runs before the last step of making the rules. */
 function before(home: Home, lastStep: string) {
   const file = join(home.folder, "before.cjs");
   const script = `
@@ -32,7 +32,7 @@ function before(home: Home, lastStep: string) {
   return { NODE_OPTIONS: `--require=${file}` };
 }
 
-test("rules that somebody makes in the last moment are there already, and stay", async () => {
+test("rules that another process makes in the last moment stay", async () => {
   const home = program.home();
   const env = before(home, `fs.writeFileSync(file, '{ "rules": [] }')`);
   expect(await init(home, env)).toEqual(thereIn(home));

@@ -1,4 +1,4 @@
-// belay rules: what may run without asking, what never may, and who said so. The built-in rules and those of the file come
+// belay rules: the calls that run without asking, those that never run, and the source of each rule. The built-in rules and those of the file come
 // first, then what people let be remembered: here, in every folder, in other folders. Rules of earlier releases are about no
 // folder and do not apply; they are listed to be kept for a folder, or removed.
 
@@ -29,7 +29,7 @@ import { findId } from "./find.ts";
 
 export interface RulesOptions extends CommandOptions {
   readonly config?: string;
-  /** The folder that the rules are told for; the current one by default. */
+  /** The folder whose rules are listed. Default: the current one. */
   readonly folder?: string;
   readonly thread?: string;
 }
@@ -132,7 +132,7 @@ function keptRule({ id, tool, args = {}, at }: RememberedRule, folder: string | 
   return { id, tool, args, ...(folder !== undefined && { folder }), by: userName(), at };
 }
 
-/** What the rules say of one call in this folder, and which rule says it. */
+/** Returns the verdict on one call in this folder, and the rule that decides. */
 export async function explainRule(tool: string, args: string, options: RulesOptions, io: CommandIo): Promise<number> {
   const { permissions } = readRulesFile(configFolderOf(options.config));
   const dataFolder = dataFolderOf(options.dataFolder);

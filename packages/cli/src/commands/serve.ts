@@ -27,7 +27,7 @@ export interface ServeOptions extends CommandOptions, SetupOptions {
 
 const LEAST_TOKEN = 16;
 const DRAIN_MS = 10_000;
-/** How fast the demo speaks to a person who watches. */
+/** The speed of the demo for a person that watches. */
 const DEMO_DELAY_MS = 30;
 
 export async function serve(options: ServeOptions, io: CommandIo): Promise<number> {

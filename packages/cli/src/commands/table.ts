@@ -1,4 +1,4 @@
-// Columns that line up, for people. What is in them may be anybody's words: it is made harmless and cut here.
+// Columns that line up, for people. Their content is untrusted: it is sanitized and cut here.
 
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, width } from "../terminal/width.ts";

@@ -1,4 +1,4 @@
-// belay threads: what there is to go on with.
+// belay threads: the threads that can be continued.
 
 import type { Runner } from "@belay/core";
 import { allThreads } from "../all-threads.ts";

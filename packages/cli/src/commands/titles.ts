@@ -1,4 +1,4 @@
-// What a thread is called where threads are listed: the first words of a person in it.
+// The title of a thread in lists: the first words of a person in it.
 
 import { messageText, type Runner } from "@belay/core";
 import { factsOf } from "../facts.ts";

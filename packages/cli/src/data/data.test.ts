@@ -27,7 +27,7 @@ describe("what a store says", () => {
     Object.assign(new Error(reason, { cause }), { code, details: { threadId: "t", reason } });
   const told = (error: unknown) => storeProblem(error, () => "/data");
 
-  test("is told as the data folder's where the file or the disk refuses", () => {
+  test("names the data folder if the file or the disk refuses", () => {
     for (const error of [
       said("STORE_FULL", "database or disk is full"),
       // Of SQLite: it may only be read, it cannot be read, it cannot be opened; the last with more said of how.
@@ -64,7 +64,7 @@ describe("what a store says", () => {
       expect(told(error)).toBe(error);
   });
 
-  test("is told all the same where its folder cannot be named", () => {
+  test("is reported also if its folder has no name", () => {
     const error = said("STORE_FULL", "database or disk is full");
     const gone = () => {
       throw new Error("gone");

@@ -7,14 +7,14 @@ import { problem } from "../problem.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `given` (--data), BELAY_DATA, XDG_DATA_HOME, or where this system keeps such things. */
+/** Returns `given` (--data), BELAY_DATA, XDG_DATA_HOME, or the usual folder of this system. */
 export function dataFolderOf(given: string | undefined, env: Env = process.env, platform = process.platform): string {
   const named = given ?? filled(env.BELAY_DATA);
   if (named !== undefined) return absolute(named);
   return join(base(env, platform, "XDG_DATA_HOME", ".local/share", "LOCALAPPDATA"), "belay");
 }
 
-/** `given` (--config), BELAY_CONFIG, XDG_CONFIG_HOME, or where this system keeps such things. */
+/** Returns `given` (--config), BELAY_CONFIG, XDG_CONFIG_HOME, or the usual folder of this system. */
 export function configFolderOf(given: string | undefined, env: Env = process.env, platform = process.platform): string {
   const named = given ?? filled(env.BELAY_CONFIG);
   if (named !== undefined) return absolute(named);
@@ -26,7 +26,7 @@ export function currentFolder({ npm_lifecycle_event, INIT_CWD }: Env = process.e
   return whereWeAre(() => realpathSync(npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd()));
 }
 
-/** A file where somebody wants it. Throws `FILE_UNWRITABLE`. */
+/** Writes a file at the given path. Throws `FILE_UNWRITABLE`. */
 export function writing<T>(file: string, work: () => T): T {
   try {
     return work();
@@ -35,7 +35,7 @@ export function writing<T>(file: string, work: () => T): T {
   }
 }
 
-/** What the runtime says of the store, with the file that it is: whoever is to look at it must know which. */
+/** Adds the path of the store to an error of the runtime, so that the person can find the file. */
 export function storeProblem(error: unknown, folder: () => string): unknown {
   try {
     return namedProblem(error, folder);
@@ -75,7 +75,7 @@ export function databaseIn(dataFolder: string): string {
   return join(dataFolder, "threads.db");
 }
 
-/** Where the system refuses, the person is told what it is about: `DATA_FOLDER`. */
+/** Reports a refusal of the system with the folder: `DATA_FOLDER`. */
 export function inDataFolder<T>(folder: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,4 @@
-// The file of all threads: one SQLite database that only its owner can read. Node's own SQLite where it has one, else the
+// The file of all threads: one SQLite database that only its owner can read. Node's own SQLite if it has one, else the
 // same from a package.
 
 import { chmodSync, closeSync, openSync } from "node:fs";
@@ -31,7 +31,7 @@ async function sqlite(): Promise<Module> {
   return withoutWarning(async () => (await import("node:sqlite" as string)) as Module);
 }
 
-/** Node says once that its SQLite is experimental; in the middle of a screen that helps nobody. */
+/** Suppresses Node's note that its SQLite is experimental: it would break the screen. */
 async function withoutWarning<T>(work: () => Promise<T>): Promise<T> {
   const { emitWarning } = process;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {

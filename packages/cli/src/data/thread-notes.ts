@@ -1,6 +1,6 @@
-// What this program remembers of a thread beside its journal: the folder it is about. One small file for each, written
+// The program's note on a thread beside its journal: its folder. One small file for each, written
 // before the thread's first run and removed after the thread: a note without a thread means nothing, a thread without one is
-// about the folder that one is in. It never changes, but for a fork that goes on in another folder, once nothing that was
+// about the folder that one is in. It never changes, except for a fork that continues in another folder, once nothing that was
 // allowed in the first one counts in it.
 
 import { randomUUID } from "node:crypto";
@@ -44,7 +44,7 @@ export function checkFolder(dataFolder: string, threadId: string, folder: string
   if (about !== undefined && about !== folder) throw problem("FOLDER_OTHER", { thread: threadId, about, folder });
 }
 
-/** The folder of a thread. Throws `FOLDER_MOVED` where nobody gets there any more: its name leads elsewhere, or nowhere. */
+/** Returns the folder of a thread. Throws `FOLDER_MOVED` if the path leads elsewhere, or nowhere. */
 export function readFolder(dataFolder: string, threadId: string): string | undefined {
   const about = readNote(dataFolder, threadId)?.folder;
   const now = about && whereItLeads(about);
@@ -65,7 +65,7 @@ export function forgetThread(dataFolder: string, threadId: string): void {
   inDataFolder(dataFolder, () => rmSync(fileOf(dataFolder, threadId), { force: true }));
 }
 
-/** The folder of the one thread whose id begins like this; undefined where there is none, or more than one. */
+/** Returns the folder of the one thread whose id begins like this; undefined if there is none, or more than one. */
 export function folderOfThread(dataFolder: string, given: string): string | undefined {
   const exact = readNote(dataFolder, given);
   if (exact !== undefined || !/^[A-Za-z0-9-]+$/.test(given)) return exact?.folder;
@@ -81,7 +81,7 @@ function readNames(folder: string): string[] {
   }
 }
 
-/** Ids are anybody's: as the name of a file only letters, digits and - stay as they are. */
+/** Ids are untrusted: in the name of a file only letters, digits and - stay as they are. */
 function fileOf(dataFolder: string, threadId: string): string {
   const name = threadId.replace(/[^A-Za-z0-9-]/g, (char) => `_${char.codePointAt(0)!.toString(16)}_`).slice(0, 200);
   return join(dataFolder, "notes", `${name}.json`);

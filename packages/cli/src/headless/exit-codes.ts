@@ -1,4 +1,4 @@
-// What the program's end says to whoever started it. Documented in docs/cli.md; scripts lean on it.
+// The exit codes of the program. Documented in docs/cli.md; scripts rely on them.
 
 export const EXIT = {
   /** The run was completed, or the command did what it was asked. */
@@ -9,13 +9,13 @@ export const EXIT = {
   usage: 2,
   /** The run is paused and waits for a person. */
   waiting: 3,
-  /** Its terminal was closed; what ran goes on with --continue. */
+  /** Its terminal was closed; --continue resumes the run. */
   hungUp: 129,
-  /** The run was interrupted, by Ctrl-C here or from another terminal; it can go on. */
+  /** The run was interrupted, by Ctrl-C here or from another terminal; it can be resumed. */
   interrupted: 130,
   /** The reader of our output went away. */
   pipe: 141,
-  /** Told to end; what ran goes on with --continue. */
+  /** It got SIGTERM; --continue resumes the run. */
   terminated: 143,
 } as const;
 

@@ -34,7 +34,7 @@ describe("one answer", () => {
     expect((await belay([], { input: "hello\n" })).stdout).toContain("Hello.");
     expect((await belay(["-p", "-"], { input: "hello" })).stdout).toContain("Hello.");
     expect((await belay(["-p", "Which files mention", "--stdin"], { input: "session?" })).stdout).toContain("session");
-    // Given a prompt it does not wait for whoever holds its input open.
+    // With a prompt it does not wait for a process that holds its input open.
     const { start } = program.home();
     expect((await start(["-p", "hello"]).ended).stdout).toContain("Hello.");
   });
@@ -112,7 +112,7 @@ describe("how it ends", () => {
     }
   });
 
-  test("a prompt and a text that is piped in are one input, also without --stdin; a silent pipe is told", async () => {
+  test("a prompt and a text that is piped in are one input, also without --stdin; a silent pipe is reported", async () => {
     const wire = await wireServer();
     try {
       const { belay } = program.home();
@@ -161,7 +161,7 @@ describe("how it ends", () => {
     expect(stderr).toContain('permissions.json cannot be used: rule 0: effect is "alow"');
   });
 
-  test("unattended, what needs a person is denied and the run goes on; a rule in the file allows it", async () => {
+  test("unattended, a call that needs a person is denied and the run continues; a rule in the file allows it", async () => {
     const { belay, folder, config } = program.home();
     const denied = await belay(["-p", "run touch made"]);
     expect(denied.code).toBe(0);
@@ -188,7 +188,7 @@ describe("how it ends", () => {
 });
 
 describe("stopping", () => {
-  test("D42: SIGINT stops the run, tells what it did, ends with 130, and --continue goes on from there", async () => {
+  test("D42: SIGINT stops the run, prints the receipt, ends with 130, and --continue resumes", async () => {
     const home = program.home();
     const { child, ended, said } = home.start(["-p", "long 200", "--output-format", "stream-json"], {
       env: { BELAY_DEMO_DELAY_MS: "5" },
@@ -206,7 +206,7 @@ describe("stopping", () => {
       receipt: { accepted: true },
     });
     expect(stderr).toMatch(/^Stopped\.\nResume with: belay --resume \S+\n$/);
-    // S3: what was told is what was kept.
+    // S3: the shown text is the kept text.
     const told = lines
       .filter(({ type }) => type === "text-delta")
       .map(({ text }) => text)
@@ -244,14 +244,14 @@ describe("stopping", () => {
         130,
         expect.stringMatching(/Stopped\. (Stopped|Left behind, still running): shell\./),
       ]);
-      // Whoever inherits it may take a moment to notice its end.
+      // A process that inherits it may take a moment to notice its end.
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
     } finally {
       await wire.close();
     }
   });
 
-  test("C2: killed with SIGKILL, nothing recorded is lost, and --continue goes on", async () => {
+  test("C2: killed with SIGKILL, nothing recorded is lost, and --continue resumes", async () => {
     const home = program.home();
     writeFileSync(join(home.folder, "README.md"), "# A\n\nWords.\n");
     const { child, ended, said } = home.start(["-p", "Summarise this folder", "--output-format", "stream-json"], {
@@ -301,7 +301,7 @@ describe("stopping", () => {
     expect(on[0]).toMatchObject({ status: "completed" });
   });
 
-  test("told to end by its terminal it ends with 129, however often that is said; by a second SIGTERM at once", async () => {
+  test("on SIGHUP it ends with 129, however often it comes; on a second SIGTERM at once", async () => {
     const home = program.home();
     mkdirSync(home.config);
     writeFileSync(join(home.config, "permissions.json"), `{ "default": "allow" }`);

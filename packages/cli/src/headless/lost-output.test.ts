@@ -1,4 +1,4 @@
-// The real program without a terminal: nobody gets what it prints.
+// The real program without a terminal, and without a reader of its output.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { wireServer } from "@belay/testkit/wire";
@@ -19,7 +19,7 @@ const isAlive = (pid: number) => {
 };
 
 describe("a reader goes away", () => {
-  test("a reader that goes away ends it, and the thread can go on", async () => {
+  test("a reader that goes away ends it, and the thread can be resumed", async () => {
     const home = program.home();
     const { child, ended, said } = home.start(["-p", "long 500", "--output-format", "stream-json"], {
       env: { BELAY_DEMO_DELAY_MS: "2" },
@@ -97,7 +97,7 @@ describe("output that cannot be written", () => {
     expect(jsonLines((await home.belay(["inbox", "--json"])).stdout)).toHaveLength(2);
   });
 
-  test.runIf(existsSync("/dev/full"))("a full disk is told on stderr, and nobody takes it for success", async () => {
+  test.runIf(existsSync("/dev/full"))("a full disk is reported on stderr and by the exit code", async () => {
     const home = program.home();
     const full = openSync("/dev/full", "w");
     try {
@@ -113,7 +113,7 @@ describe("output that cannot be written", () => {
     ).toContain("Hello.");
   });
 
-  test("nobody reads stderr: the run ends as it would", async () => {
+  test("without a reader of stderr the run ends as usual", async () => {
     const { start } = program.home();
     const { child, ended } = start(["-p", "fail", "--output-format", "json"]);
     child.stderr!.destroy();

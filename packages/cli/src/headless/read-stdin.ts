@@ -1,4 +1,4 @@
-// What is piped in, as text. Bounded: a prompt is no archive.
+// Piped input, as text. Bounded: a prompt is no archive.
 
 import { fstatSync } from "node:fs";
 import { problem } from "../problem.ts";
@@ -17,7 +17,7 @@ export async function readStdin(stdin: AsyncIterable<Buffer | string> = process.
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** How long a pipe may take to its first byte before it counts as one that nobody writes to. */
+/** How long a pipe may take to its first byte before it counts as one without a writer. */
 const FIRST_BYTE_MS = 1_000;
 
 /**

@@ -1,4 +1,4 @@
-// What a stop did, in one line: what was stopped, what had finished, what never started, what still runs.
+// The receipt of a stop in one line: stopped, finished, not started and late calls.
 
 import type { Message, Receipt } from "@belay/core";
 import { sanitizeLine } from "../terminal/sanitize.ts";

@@ -16,7 +16,7 @@ import { writeJson } from "./write-json.ts";
 export type OutputFormat = "text" | "json" | "stream-json";
 
 export interface HeadlessOptions {
-  /** Undefined: go on with what is there. */
+  /** Undefined: continue the present run. */
   readonly input: string | undefined;
   readonly format: OutputFormat;
   readonly texts: Texts;
@@ -79,7 +79,7 @@ function codeOf(result: RunResult<string>): number {
 
 async function tellEvents(run: AsyncIterable<BelayEvent>, { stdout }: Terminal): Promise<void> {
   for await (const event of run) {
-    // Whoever reads slowly slows only this reader: the run goes on, and a reader that falls behind is told by `gap`.
+    // A slow reader slows only itself: the run continues, and a reader that falls behind gets `gap`.
     if (!stdout.write(`${writeJson(event)}\n`)) await drained(stdout);
   }
 }
@@ -127,7 +127,7 @@ function report(
     stderr.write(`${receipt === undefined ? texts.stop.interrupted : receiptLine(receipt, session, texts)}\n`);
   } else {
     for (const request of result.interrupts) {
-      // That it was let go asks nobody.
+      // A released run asks no person.
       if (request.kind === "manual") continue;
       const what = sanitizeLine(requestWords(request, texts), 200);
       const id = sanitizeLine(request.id, 100);

@@ -1,4 +1,4 @@
-// A program without a screen is told to end by a signal. What it has in hand it lets go of first; told again, it ends at once.
+// Signals that end a program without a screen. It first releases its work; a second signal ends it at once.
 
 import { EXIT } from "./exit-codes.ts";
 
@@ -7,11 +7,11 @@ const CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT
 export type EndingSignal = keyof typeof CODES;
 
 export interface ToldToEnd {
-  /** Its reason is the name of what told so. */
+  /** Its reason is the name of the signal. */
   readonly signal: AbortSignal;
   /** Undefined until then. */
   readonly code: number | undefined;
-  /** Nobody listens any more; where it was told to end it still does, to the end of the program: what is said again would end it by itself. */
+  /** Removes the listeners. After a signal they stay until the program ends: another signal would kill it. */
   end(): void;
 }
 

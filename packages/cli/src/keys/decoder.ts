@@ -83,7 +83,7 @@ export class KeyDecoder {
   readonly #onKey: (key: Key) => void;
   readonly #escapeMs: number;
   #pending = "";
-  /** What is being pasted, so far. */
+  /** The pasted text so far. */
   #pasted: string[] | undefined;
   #pastedLength = 0;
   #timer: NodeJS.Timeout | undefined;

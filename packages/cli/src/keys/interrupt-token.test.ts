@@ -36,7 +36,7 @@ test("D36: it is one stop until it is cleared, and stops again after that", asyn
   expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
   token.clear();
   expect(token.isTriggered).toBe(false);
-  // D44: the same conversation goes on, with all that was said.
+  // D44: the same conversation continues, with its whole history.
   expect(await session.resume({ input: "on" }).result).toMatchObject({ status: "completed", text: "And on." });
   expect(session.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   await runner.close();

@@ -88,7 +88,7 @@ export class InterruptToken {
     this.#typed = characters.slice(0, -1).join("");
   }
 
-  /** What was typed while the run went on. */
+  /** The text typed while the run continued. */
   get buffer(): string {
     return this.#typed;
   }
@@ -100,14 +100,14 @@ export class InterruptToken {
     return typed;
   }
 
-  /** Hands in what was typed, for when the run has stopped; false where that is nothing. */
+  /** Submits the typed text for the time after the stop; false if it is empty. */
   submit(): boolean {
     const typed = this.takeBuffer().trim();
     if (typed !== "") this.#pending.push(typed);
     return typed !== "";
   }
 
-  /** What was handed in, in order, and is then taken. */
+  /** Takes the submitted texts, in order. */
   takePending(): readonly string[] {
     const pending = this.#pending;
     this.#pending = [];

@@ -39,7 +39,7 @@ export function readMcpConfig(configFolder: string, folder: string, env: Env = p
   const trusted = textsOf(mine.trustedFolders ?? [], own, "trustedFolders").includes(folder);
   const theirs = trusted && existsSync(ofFolder) ? readFile(ofFolder) : {};
   const servers = new Map<string, ServerConfig>();
-  // One that is switched off in the person's own file is off, whoever else names it.
+  // A server that is switched off in the person's own file is off, whatever other files name it.
   for (const [name, config] of [...serversOf(theirs, ofFolder, env), ...serversOf(mine, own, env)]) {
     if (config === undefined) servers.delete(name);
     else servers.set(name, config);

@@ -1,4 +1,4 @@
-// All servers of the config, side by side. One that does not come up is told, and the others work. None is waited for by those
+// All servers of the config, side by side. A server that does not start is reported, and the others work. No server is awaited by those
 // that come up sooner.
 
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { mcpTools } from "./tools.ts";
 export interface Connected {
   /** The tools of the servers that are up by now: another list each time one comes. */
   readonly tools: readonly Tool<unknown>[];
-  /** What is wrong by now; it may grow until `ready`. */
+  /** The problems so far; it may grow until `ready`. */
   readonly warnings: readonly Problem[];
   /** Servers that have neither come up nor failed. */
   readonly pending: readonly string[];
@@ -23,7 +23,7 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** Where what a server granted is kept: by its address, too, so that nobody else who has its name is sent it. */
+/** The file of a server's grant: by its address, too, so that another server of the same name does not get it. */
 export function signInFile(dataFolder: string, name: string, config: ServerConfig): string {
   const address = config.kind === "http" ? config.url : "";
   const digest = createHash("sha256").update(address).digest("hex").slice(0, 16);
@@ -36,7 +36,7 @@ export interface Places {
   readonly folder: string;
 }
 
-/** After this long a caller that waits is told for which servers. */
+/** After this time a waiting caller gets the names of the slow servers. */
 const SLOW_MS = 1_000;
 
 /** Resolves when every server is up or has failed. */

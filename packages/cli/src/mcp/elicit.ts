@@ -25,7 +25,7 @@ export async function elicit(ctx: ToolContext, server: string, asked: Elicitatio
 
 type Content = NonNullable<ElicitResult["content"]>;
 
-/** What has a default need not be given. A schema that we cannot read still needs an object. */
+/** A field with a default may be left out. A schema that we cannot read still needs an object. */
 function schemaOf(schema: object | undefined) {
   const { required, ...rest } = (schema ?? {}) as { required?: readonly string[] };
   const optional = Object.keys(defaultsOf(schema));

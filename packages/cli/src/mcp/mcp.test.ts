@@ -109,7 +109,7 @@ describe("servers that others wrote", () => {
     await close();
   });
 
-  test("a failure of a tool is told to the model in the server's words", async () => {
+  test("the model reads the failure of a tool in the server's words", async () => {
     const connected = await connect({ files: node(filesystem, folder) });
     const { session, close } = await calling(connected, "files__read_text_file", { path: "/etc/passwd" });
     await session.run("go").result;
@@ -120,8 +120,8 @@ describe("servers that others wrote", () => {
     await close();
   });
 
-  test("progress is told while it runs; a stop reaches the server, which is told that the call is cancelled", async () => {
-    // What we say to the server, on its way there.
+  test("progress is shown while it runs; a stop reaches the server as a cancelled call", async () => {
+    // Our messages to the server, on their way.
     const command = `tee '${join(home, "wire")}' | '${process.execPath}' '${everything}'`;
     const connected = await connect({ every: { command: "sh", args: ["-c", command] } });
     const { session, close } = await calling(connected, "every__trigger-long-running-operation", {
@@ -139,7 +139,7 @@ describe("servers that others wrote", () => {
     const wire = () =>
       readFileSync(join(home, "wire"), "utf8")
         .split("\n")
-        // What follows the last line end is still being written.
+        // The text after the last line end is still being written.
         .slice(0, -1)
         .map((line) => JSON.parse(line));
     while (!wire().some(({ method }) => method === "notifications/cancelled"))
@@ -169,12 +169,12 @@ describe("servers that others wrote", () => {
     expect(await session.resume({ answers }).result).toMatchObject({ status: "completed" });
     const { output } = resultIn(session.messages)!;
     expect(output).toContain("Maria");
-    // What has a default and was not given is sent with it.
+    // A default is sent for a value that was not given.
     expect(output).toContain("It was a dark and stormy night.");
     await close();
   });
 
-  test("a person who refuses to answer declines", async () => {
+  test("a person's refusal declines", async () => {
     const permissions = { default: "allow" as const };
     const connected = await connect({ every: node(everything) }, permissions);
     const { runner, session, close } = await calling(connected, "every__trigger-elicitation-request", {}, permissions);
@@ -185,7 +185,7 @@ describe("servers that others wrote", () => {
     await close();
   });
 
-  test("a server that asks where it may work is told the folder", async () => {
+  test("a server that asks for roots gets the folder", async () => {
     const connected = await connect({ every: node(everything) });
     const { session, close } = await calling(connected, "every__get-roots-list", {});
     await session.run("go").result;
@@ -211,7 +211,7 @@ describe("servers that others wrote", () => {
 });
 
 describe("servers that are not there", () => {
-  test("one that does not start is told, with its last words, and the others work", async () => {
+  test("a server that does not start is reported, with its last words, and the others work", async () => {
     const dying = { command: process.execPath, args: ["-e", "console.error('no licence'); process.exit(1)"] };
     const { tools, warnings } = await connect({
       dying,
@@ -220,7 +220,7 @@ describe("servers that are not there", () => {
       every: node(everything),
     });
     expect(Object.keys(byName(tools)).every((name) => name.startsWith("every__"))).toBe(true);
-    // They are told as they fail; by name they are always in the same order.
+    // They are reported as they fail; by name they are always in the same order.
     expect(warnings.map(({ message }) => message).sort()).toEqual([
       expect.stringMatching(/^The MCP server dying is not there: .*no licence/),
       expect.stringContaining("The MCP server gone is not there"),
@@ -245,7 +245,7 @@ describe("servers that are not there", () => {
   });
 });
 
-test("2026: a question ends a round; another process answers, and the call goes on where it was, without being made again", async () => {
+test("2026: a question ends a round; another process answers, and the call continues in its place, without being made again", async () => {
   const file = join(home, "modern.mjs");
   writeFileSync(file, MODERN);
   const permissions = { default: "allow" as const };
@@ -360,7 +360,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
-test("a server that never lists its tools is given up in time, and who waits is told for whom", async () => {
+test("a server that never lists its tools is given up in time, and the waiting screen names it", async () => {
   const file = join(home, "slow.mjs");
   writeFileSync(file, SLOW);
   const given = { kind: "stdio", ...node(file), env: {} } as const;

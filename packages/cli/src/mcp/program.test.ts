@@ -1,4 +1,4 @@
-// The whole program with a server that others wrote: a pipe in, an answer out, and a stop that reaches everybody.
+// The whole program with a third-party server: a pipe in, an answer out, and a stop that reaches every process.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

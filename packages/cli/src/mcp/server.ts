@@ -14,10 +14,10 @@ import { Problem, problem } from "../problem.ts";
 import type { ServerConfig } from "./config.ts";
 import { authProviderOf, type SignIn } from "./sign-in.ts";
 
-/** What a server may want of the person in the middle of a call. */
+/** A server's request to the person in the middle of a call. */
 export interface Elicitation {
   readonly message: string;
-  /** What an answer must look like, as JSON Schema; undefined for a page to open. */
+  /** The JSON Schema of an answer; undefined for a page to open. */
   readonly schema?: object;
   readonly url?: string;
 }
@@ -32,7 +32,7 @@ export interface ServerOptions {
   readonly connectMs?: number;
   /** How to sign in at servers on the web; without it only what their config gives is sent. */
   readonly signIn?: SignIn;
-  /** Takes the person to a page and gives what came back; without it nobody is asked. */
+  /** Takes the person to a page and resolves to the parameters that came back; without it no person is asked. */
   readonly visit?: (page: URL, expected: string | undefined) => Promise<URLSearchParams>;
 }
 
@@ -65,7 +65,7 @@ export class McpServer {
     this.#options = options;
   }
 
-  /** Where it works. */
+  /** Its folder. */
   get folder(): string {
     return this.#options.folder;
   }
@@ -90,7 +90,7 @@ export class McpServer {
     return (await this.#client()).getProtocolEra() === "modern";
   }
 
-  /** `more` goes on with a call that asked for something. */
+  /** `more` continues a call that asked for something. */
   async call(
     name: string,
     args: Record<string, unknown>,
@@ -107,7 +107,7 @@ export class McpServer {
       options.signal.throwIfAborted();
       if (error instanceof Problem) throw error;
       if (isUnreachable(error)) throw this.#down(error);
-      // The connection broke under it: that is not the tool's failure, and nobody knows what became of it.
+      // The connection broke under it: that is not the tool's failure, and the outcome is unknown.
       if (this.#live === undefined || isCutOff(error)) {
         throw problem("MCP_LOST", { server: this.name, tool: name, reason: this.#reason(error) }, error);
       }
@@ -133,7 +133,7 @@ export class McpServer {
     return this.#connecting;
   }
 
-  /** Does it; where the server wants to know who asks, asks the person to sign in, if there is one, and does it again. */
+  /** Does it; if the server needs a login, asks the person to sign in, if there is one, and does it again. */
   async #signedIn<T>(work: () => Promise<T>): Promise<T> {
     const { signIn, visit } = this.#options;
     for (let visits = 0; ; visits++) {
@@ -187,7 +187,7 @@ export class McpServer {
       this.#live = undefined;
       this.#connecting = undefined;
     };
-    // Told by what fails because of it.
+    // Reported by the call that fails because of it.
     client.onerror = () => {};
     const transport = await this.#transport();
     try {
@@ -256,14 +256,14 @@ async function close(client: Client): Promise<void> {
 /** Ours, in place of an answer that can no longer come. */
 const CUT_OFF = -32_099;
 
-/** A server on the web may die, or be cut off, in the middle of its answer: who waits for it is told, instead of never. */
+/** A server on the web may die in the middle of its answer: its caller gets an error instead of waiting for ever. */
 function answering(web: StreamableHTTPClientTransport): Transport {
   const send = web.send.bind(web);
   web.send = (message, options) => {
     const ended = () => {
       const { onRequestStreamEnd } = (options ?? {}) as { onRequestStreamEnd?: () => void };
       onRequestStreamEnd?.();
-      // Where the answer has come, nobody waits for this one.
+      // After the answer no caller waits for this one.
       if (!("method" in message && "id" in message)) return;
       const error = { code: CUT_OFF, message: "the connection ended before the answer" };
       web.onmessage?.({ jsonrpc: "2.0", id: message.id, error });

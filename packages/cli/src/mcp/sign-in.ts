@@ -55,7 +55,7 @@ export class SignIn implements OAuthClientProvider {
   readonly clientMetadataUrl?: string;
   /** Where the person has to go, once the server said so. */
   page: URL | undefined;
-  /** What must come back with the person. */
+  /** The value that must come back with the person. */
   expected: string | undefined;
 
   constructor(file: string, config: OAuthConfig, redirectUrl = "http://127.0.0.1/callback") {

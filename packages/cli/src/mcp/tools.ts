@@ -41,7 +41,7 @@ function mcpTool(server: McpServer, given: McpTool, name: string, judge: Judge):
     // A server of the same name may be another one in another folder.
     version: `mcp in ${server.folder}`,
     readOnly,
-    // What a server does not say is taken for the worse, as the protocol has it.
+    // Absent hints are taken for the worse, as the protocol has it.
     destructive: !readOnly && destructiveHint !== false,
     onCrash: readOnly || idempotentHint ? "retry" : "ask",
     timeoutMs: server.timeoutMs ?? TIMEOUT_MS,
@@ -86,7 +86,7 @@ async function rounds(
   onprogress: (progress: object) => void,
 ): Promise<CallToolResult> {
   let asks = 0;
-  // Servers from before 2026 ask while their call is open: as long as somebody thinks about it, so is the call.
+  // Servers from before 2026 ask while their call is open: it stays open while a person thinks.
   const listener = {
     elicit: (asked: Parameters<typeof elicit>[2]) => elicit(ctx, server.name, asked, `elicit#${++asks}`),
   };
@@ -95,7 +95,7 @@ async function rounds(
   if (!(await server.asksByRounds())) return (await send()) as CallToolResult;
   let more: object | undefined;
   for (let round = 1; round <= MOST_ROUNDS; round++) {
-    // On record, with what the server wants to be reminded of: another process can go on from here.
+    // On record, with the state that the server wants back: another process can continue from here.
     const outcome = await ctx.step(`round#${round}`, () => send(more));
     if (!isInputRequired(outcome)) return outcome;
     more = { inputResponses: await answers(server, outcome, ctx, round), requestState: outcome.requestState };
@@ -128,7 +128,7 @@ async function answer(server: McpServer, request: InputRequest, ctx: ToolContext
     case "roots/list":
       return server.roots();
     default:
-      // Whoever asks for a model gets none: we said that we have none to lend.
+      // A request for a model is refused: we announced none.
       return { action: "cancel" } satisfies ElicitResult;
   }
 }
@@ -166,7 +166,7 @@ function blockText(block: ContentBlock): string {
   }
 }
 
-/** What we cannot check is left to the server, which checks it anyway. */
+/** A value that we cannot check is left to the server, which checks it anyway. */
 function inputOf(given: McpTool) {
   try {
     return jsonSchema({ ...given.inputSchema, type: "object" });

@@ -1,4 +1,4 @@
-// Takes a person to a page and waits for them to come back: to a port of this machine that nobody else can reach, once.
+// Takes a person to a page and waits for the return: at a port of this machine that no other machine reaches, once.
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -11,7 +11,7 @@ const DONE =
 
 export interface Landing {
   readonly redirectUrl: string;
-  /** `expected` must come back with the person: else somebody else sent them. */
+  /** `expected` must come back with the person: else another site sent them. */
   visit(page: URL, expected: string | undefined): Promise<URLSearchParams>;
   close(): void;
 }
@@ -58,7 +58,7 @@ function failed(server: string, reason: string): Error {
   return problem("MCP_DOWN", { server, reason: `the sign-in failed: ${reason}` });
 }
 
-/** Where there is none, the address that was told has to do. */
+/** Without a browser, the printed address has to do. */
 function openBrowser(page: string): void {
   const byPlatform = { darwin: "open", win32: "explorer" } as Partial<Record<NodeJS.Platform, string>>;
   const command = process.env.BROWSER || (byPlatform[process.platform] ?? "xdg-open");

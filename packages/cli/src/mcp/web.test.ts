@@ -7,7 +7,7 @@ import { McpServer } from "./server.ts";
 
 let web: Server;
 let address: string;
-/** What the server knows of; a new one knows of none. */
+/** The sessions of the server; a new one has none. */
 let sessions: Set<string>;
 /** With which status it refuses a session that it does not know. */
 let refusal: number;
@@ -91,7 +91,7 @@ test.each(["dies", "ends"] as const)(
   },
 );
 
-test("one that cannot be reached is told as not there, with why, and not as a call to correct", async () => {
+test("the error of an unreachable server says so, with the reason, and does not ask for other arguments", async () => {
   await call();
   const { port } = web.address() as AddressInfo;
   web.closeAllConnections();

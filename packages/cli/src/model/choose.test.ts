@@ -32,7 +32,7 @@ async function naming(...models: string[]): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Nobody listens there. */
+/** An address without a listener. */
 const nowhere = { ports: { ollama: 1, lmstudio: 1 } } as const;
 
 async function say({ model }: Awaited<ReturnType<typeof chooseModel>>) {

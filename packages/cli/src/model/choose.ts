@@ -28,7 +28,7 @@ export interface ModelWish {
 
 const defaults = { anthropic: "claude-sonnet-5-5", openai: "gpt-5.6" } as const;
 const providers: readonly string[] = ["demo", "anthropic", "openai", "ollama", "lmstudio"];
-/** What fits a model is for its provider to say; summing up early costs less than being refused. */
+/** The real limit is the provider's; an early summary costs less than a refusal. */
 const FAR_TOKENS = 150_000;
 const LOCAL_TOKENS = 24_000;
 /** A server that was named may be far away. */
@@ -44,7 +44,7 @@ export async function chooseModel(wish: ModelWish): Promise<ChosenModel> {
 
 async function choose(wish: ModelWish, env: Env): Promise<ChosenModel> {
   const asked = filled(wish.model);
-  // What was said now counts more than what the environment says of the other half.
+  // An option counts more than the environment's value for the other half.
   const wanted = asked ?? (filled(wish.baseUrl) === undefined ? filled(env.BELAY_MODEL) : undefined);
   const isNamed = asked !== undefined && providers.includes(splitName(asked)[0]);
   const baseUrl = filled(wish.baseUrl) ?? (isNamed ? undefined : filled(env.BELAY_BASE_URL));

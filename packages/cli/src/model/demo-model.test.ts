@@ -40,7 +40,7 @@ async function say(text: string) {
   return { session, result, calls };
 }
 
-/** Says it, gives the answer to each request, and goes on. */
+/** Sends it, answers each request, and resumes. */
 async function sayAndAnswer(text: string, answer: ReturnType<typeof approve | typeof reject | typeof respond>) {
   const { session, result } = await say(text);
   expect(result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
@@ -113,7 +113,7 @@ describe("what to type", () => {
   });
 });
 
-test("R2: stopped in the middle it goes on from exactly there, and says in the end what it would have said", async () => {
+test("R2: stopped in the middle it continues from exactly there, and its whole answer is the same", async () => {
   const whole = ((await say("long 3")).result as { text: string }).text;
   await setup.close();
   await begin(2);
@@ -130,7 +130,7 @@ test("R2: stopped in the middle it goes on from exactly there, and says in the e
   expect(session.messages.at(-1)!.parts).toMatchObject([{ type: "text", text: whole }]);
 });
 
-test("R1: stopped and told something else, it says where it was stopped and does that", async () => {
+test("R1: stopped and given another input, it names the cut and does the new task", async () => {
   await setup.close();
   await begin(2);
   const session = await setup.openThread();

@@ -1,5 +1,5 @@
 // A model without a provider: it follows the plan that fits the question. A plan is begun anew for each call and handed the
-// results that the history already has. So it needs no memory: stopped anywhere, it goes on from what it is sent.
+// results that the history already has. So it needs no memory: stopped anywhere, it continues from the prompt.
 
 import { type Message, type Model, type ModelEvent, messageText, type Part } from "@belay/core";
 import { planFor, type Result, type Saying } from "./demo-plans.ts";
@@ -48,7 +48,7 @@ function summaryOf(messages: readonly Message[]): string {
 
 function sayingOf(messages: readonly Message[]): Saying {
   if (isSummary(messages)) return { say: summaryOf(messages), calls: [] };
-  // The runtime's note: the answer before it was cut, go on from there.
+  // The runtime's note: the answer before it was cut, continue it.
   const last = messages.at(-1)!;
   const goesOn = last.origin === "runtime" && last.role === "user";
   const history = goesOn ? messages.slice(0, -1) : messages;
@@ -78,7 +78,7 @@ function resultOf({ outcome, output }: Part & { readonly type: "result" }): Resu
   return { outcome, text: typeof inner === "string" ? inner : JSON.stringify(inner) };
 }
 
-/** What is left to say of an answer. */
+/** Returns the rest of an answer. */
 function rest(whole: string, said: string): string {
   return whole.startsWith(said) ? whole.slice(said.length) : `\n\n${whole}`;
 }

@@ -1,4 +1,4 @@
-// What the demo model does about a question. A plan yields what it says and the calls it makes, is handed their results,
+// The demo model's plan for a question. A plan yields text and calls, gets their results,
 // and returns its answer. What it says of the folder it has read in it, with the real tools.
 
 import type { Json } from "@belay/core";

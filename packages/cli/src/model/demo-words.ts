@@ -1,4 +1,4 @@
-// What the demo model says, in the language of the question. Its name for a tool or an outcome stays as it is.
+// The words of the demo model, in the language of the question. The names of tools and outcomes stay as they are.
 
 import { count } from "./phrases.ts";
 

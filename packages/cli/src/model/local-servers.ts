@@ -58,7 +58,7 @@ function readModels(body: string): readonly string[] {
   try {
     const { data } = JSON.parse(body) as { data?: readonly { id?: unknown }[] };
     const ids = (data ?? []).map(({ id }) => id).filter((id): id is string => typeof id === "string" && id !== "");
-    // What only makes vectors cannot speak.
+    // A model for vectors only cannot speak.
     return ids.filter((id) => !/embed/i.test(id));
   } catch {
     return [];

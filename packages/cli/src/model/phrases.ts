@@ -29,7 +29,7 @@ const small = new Set(
   ),
 );
 
-/** What a question is about: what it quotes, else its longest word that means something. */
+/** Returns the subject of a question: its quote, else its longest meaningful word. */
 export function term(text: string): string {
   const quoted = /["“'`]([^"”'`]+)["”'`]/.exec(text);
   if (quoted) return quoted[1]!.slice(0, 100);

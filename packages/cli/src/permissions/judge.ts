@@ -1,4 +1,4 @@
-// What rules say of a call, before a tool decides whether, and how, to ask a person. The runtime has the order of rules, so
+// The verdict of the rules on a call, before a tool decides whether, and how, to ask a person. The runtime has the order of rules, so
 // it is asked, by a session on which nothing ever runs.
 
 import {
@@ -14,7 +14,7 @@ import {
 } from "@belay/core";
 
 export interface Verdict extends CoreVerdict {
-  /** What the rule that decided gives as its reason. */
+  /** The reason of the rule that decided. */
   readonly reason?: string;
 }
 
@@ -49,7 +49,7 @@ function courtOf(permissions: Permissions, tools: readonly Tool<unknown>[]) {
   return createRunner({ agent: agent({ name: "judge", model: silent, tools: tools.map(bare) }), permissions });
 }
 
-/** What a tool is, without what it says of its calls. */
+/** A tool without its own verdict on calls. */
 function bare({ name, readOnly, repeatable, destructive }: Tool<unknown>): Tool<unknown> {
   const input = jsonSchema({ type: "object" });
   return tool({ name, description: "", input, readOnly, repeatable, destructive, execute: () => null });

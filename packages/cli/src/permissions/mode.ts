@@ -1,4 +1,4 @@
-// What the person lets run at present, beside the rules. It is set by a key, holds in one terminal, and is not kept.
+// The person's present mode, beside the rules. It is set by a key, holds in one terminal, and is not kept.
 
 /** `ask`: as the rules say. `accept-edits`: files are changed unasked. `plan`: nothing is changed. */
 export type Mode = "ask" | "accept-edits" | "plan";

@@ -34,7 +34,7 @@ const shellRule = (command: string, effect: PermissionRule["effect"] = "allow") 
   effect,
 });
 
-describe("TC4: a path is judged by where it leads", () => {
+describe("TC4: a path is judged by its target", () => {
   const builtIn = { rules: builtInRules };
 
   test("a link to .env asks, and a link to a private key is denied, whatever their names", async () => {
@@ -81,7 +81,7 @@ describe("TC4: a path is judged by where it leads", () => {
     expect(await effectOf(policyOf(builtIn), "read", { path })).toBe(effect);
   });
 
-  test("case does not count where the file system ignores it, and counts where it does not", async () => {
+  test("case counts only if the file system heeds it", async () => {
     const own: PermissionRule = { tool: "read", args: { path: "Private/*" }, effect: "deny" };
     const rules = [...builtInRules, own];
     const folding = policyOf({ rules }, { foldsCase: true });

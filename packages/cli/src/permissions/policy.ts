@@ -1,4 +1,4 @@
-// What may run in a folder: the rules, read for what a call really does, and the mode that the person has chosen. Invariants:
+// The policy of a folder: the rules, applied to the real effect of a call, and the person's mode. Invariants:
 // 1. A path is judged as it is given and as it leads, links resolved; the stricter verdict holds.
 // 2. A command is allowed by a pattern only part by part. One that hides commands or files from the pattern asks, unless a
 //    rule names it exactly, or names no command at all.
@@ -16,10 +16,10 @@ export interface PolicyOptions {
   /** With all links resolved. */
   readonly folder: string;
   readonly permissions: Permissions;
-  /** What people let be remembered and holds in this folder; read for each call. */
+  /** The remembered rules that hold in this folder; read for each call. */
   readonly remembered?: () => readonly PermissionRule[];
   readonly tools: () => readonly Tool<unknown>[];
-  /** Where a path leads, relative to the folder, with links resolved; undefined where it leads outside of it. */
+  /** Resolves a path relative to the folder, with links resolved; undefined if it leads outside. */
   readonly leadsTo: (path: string) => Promise<string | undefined>;
   /** By default as the file system has it. */
   readonly foldsCase?: boolean;
@@ -49,7 +49,7 @@ export class Policy {
     return this.#byMode(tool, strictest(verdicts));
   };
 
-  /** Why a call may not run at all; undefined where it may, or a person decides. */
+  /** Returns why a call may not run at all; undefined if it may, or a person decides. */
   async denial(tool: string, args: Json): Promise<string | undefined> {
     const { effect, words } = await this.judge(tool, args);
     return effect === "deny" ? words : undefined;

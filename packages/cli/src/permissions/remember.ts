@@ -1,4 +1,4 @@
-// What an approval may leave behind: the rule is made here, so that a dialog can show it before it is agreed to.
+// The rule that an approval may leave behind: made here, so that a dialog can show it first.
 
 import type { Json } from "@belay/core";
 import { escapeStars } from "./escape-stars.ts";
@@ -19,7 +19,7 @@ export type RulePattern = Pick<FolderRule, "tool" | "args">;
 /** Tools that are remembered by their path: which part of a file was read does not matter. */
 const BY_PATH: ReadonlySet<string> = new Set(["read", "list", "search"]);
 
-/** Undefined where there is none: a command that has no safe beginning, for instance. */
+/** Undefined if there is none: for a command without a safe beginning, for instance. */
 export function patternOf({ tool, args }: ApprovedCall, scope: Scope): RulePattern | undefined {
   const { path, command } = fieldsOf(args);
   if (scope === "prefix") {

@@ -66,7 +66,7 @@ function isFields(value: unknown): value is object {
 /** What `belay rules init` writes. */
 const emptyFile = { builtin: true, rules: [] };
 
-/** False where there is one already; a link that leads nowhere is there, too. Else it is there as a whole, or not at all. */
+/** Writes the file as a whole, or not at all. False if there is one already; a broken link counts as one. */
 export function writeRulesFile(configFolder: string): boolean {
   const file = rulesFileOf(configFolder);
   const fresh = `${file}.${randomUUID()}`;
@@ -80,7 +80,7 @@ export function writeRulesFile(configFolder: string): boolean {
       giveName(fresh, file);
       return true;
     } catch (error) {
-      // Somebody may have made it just now: only the system can tell.
+      // Another process may have made it just now: only the system can decide.
       if (isThere(error)) return false;
       throw error;
     } finally {
@@ -104,7 +104,7 @@ function isThere(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "EEXIST";
 }
 
-/** What is wrong, as the end of a sentence. The file knows no runner: an unknown option is a field of it. */
+/** Returns the fault, as the end of a sentence. The file knows no runner: an unknown option is a field of it. */
 function problemIn({ code, details, message }: BelayError): string {
   if (code === "OPTION_UNKNOWN") return `it has a field ${JSON.stringify(details.option)} that does not exist`;
   return String(details.problem ?? message.replace(/\.$/, ""));

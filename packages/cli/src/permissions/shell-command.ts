@@ -6,9 +6,9 @@ const HIDDEN = /[()<>`\n\r]/;
 const SEPARATOR = /[;&|]+/;
 
 export interface CommandParts {
-  /** What is run, one after another or side by side, without the blanks around each. */
+  /** The commands, one after another or side by side, without the blanks around each. */
   readonly parts: readonly string[];
-  /** The first character that no pattern may cross and that begins no other command; undefined where there is none. */
+  /** The first character that no pattern may cross and that begins no other command; undefined if there is none. */
   readonly hidden: string | undefined;
 }
 

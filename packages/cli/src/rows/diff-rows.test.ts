@@ -63,7 +63,7 @@ test("words that differ are marked in lines that take each other's place; lines 
   expect(marked(diff, "added-word").filter(Boolean)).toEqual(["most"]);
 });
 
-test("nothing is left out: a long line goes on below, a missing line break is said, control characters are spelt out", () => {
+test("nothing is left out: a long line continues below, a missing line break is said, control characters are spelt out", () => {
   const diff = diffOf(["@@ -0,0 +1,2 @@", `+${"x".repeat(50)}`, "+\u001b[31mred", "\\ No newline at end of file"]);
   const rows = textOf(diff, 30);
   expect(rows.every((row) => row.length <= 30)).toBe(true);

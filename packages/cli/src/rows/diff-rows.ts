@@ -21,7 +21,7 @@ const MOST_WORDS = 200;
 /** Of two lines that have less than this in common, each is marked as a whole. */
 const LEAST_SAME = 0.3;
 
-/** What a person decides about, to the last character. The path is for whoever shows it. */
+/** Shows the whole change, to the last character. The caller shows the path. */
 export function diffRows(diff: string, columns: number): Row[] {
   const lines = compared(linesOf(spell(diff).replaceAll("\t", "    ").replace(/\n$/, "").split("\n")));
   const digits = String(lines.reduce((most, { number }) => Math.max(most, number), 1)).length;

@@ -1,4 +1,4 @@
-// Code with its words told apart, a line at a time: comments, texts, numbers, keywords. Enough to read by; no grammar.
+// Highlights code, a line at a time: comments, texts, numbers, keywords. Enough to read by; no grammar.
 
 import type { Row, Span } from "../terminal/width.ts";
 

@@ -23,7 +23,7 @@ test("headings, lists, quotes, rules and inline marks are drawn, and nothing els
   );
 });
 
-test("a link shows where it leads", () => {
+test("a link shows its target", () => {
   expect(draw("[the bank](https://evil.example)")).toEqual(["<link>the bank</><dim> (https://evil.example)</>"]);
 });
 

@@ -145,7 +145,7 @@ const marks =
 /** Longer ones are shown as they are: no mark is worth a pause. */
 const MOST_MARKED = 20_000;
 
-/** Bold, code, links: a link shows where it leads. */
+/** Bold, code, links: a link shows its target. */
 export function inline(text: string, base?: string): Row {
   const spans: Span[] = [];
   const say = (said: string, style?: string) => {

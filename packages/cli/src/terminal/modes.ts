@@ -1,7 +1,7 @@
-// The modes of a terminal while the app has it: keys unread by the terminal itself, pastes marked, the ESC key told apart from
+// The modes of a terminal while the app has it: keys unread by the terminal itself, pastes marked, the ESC key distinct from
 // the first byte of other keys if the terminal can do that (kitty keyboard protocol). Invariants:
 // 1. Whatever ends the program (its end, a signal, an exception), the terminal is as it was.
-// 2. While it is stopped (Ctrl-Z) the terminal is as it was, and when it goes on the modes are there again.
+// 2. While it is stopped (Ctrl-Z) the terminal is as it was, and when it continues the modes are set again.
 // SIGKILL cannot be seen; `reset` or `stty sane` is for that.
 
 import type { ReadStream, WriteStream } from "node:tty";
@@ -16,7 +16,7 @@ const KITTY_OFF = "\u001b[<u";
 const RESTORE = "\u001b[?2026l\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m";
 
 export interface TerminalKind {
-  /** It obeys nothing: it would show what it is told. */
+  /** A terminal without modes: it would print the sequences. */
   readonly isDumb: boolean;
   readonly mayKnowKitty: boolean;
 }
@@ -26,7 +26,7 @@ export interface ModeEvents {
   interrupted(): void;
   /** The terminal is ours again after Ctrl-Z. */
   continued(): void;
-  /** Told to end by a signal, or left by its terminal: ends by itself, soon, with this exit code. By a second SIGTERM it is ended. */
+  /** After a signal, or without its terminal: ends by itself, soon, with this exit code. A second SIGTERM ends it at once. */
   asked(code: number): void;
   /** Before the program is ended by a signal or an error: leaves the last lines as they are to stay. */
   ending(): void;
@@ -75,11 +75,11 @@ export class TerminalModes {
   release(): void {
     this.#leave();
     for (const undo of this.#undo.splice(0)) undo();
-    // What is still said to a terminal that is gone is said to nobody.
+    // Writes to a terminal that is gone are dropped.
     for (const stream of [this.#stdin, this.#stdout]) stream.on("error", () => {});
   }
 
-  /** What Ctrl-Z does: everybody in this job stops, and the shell has the terminal. */
+  /** Ctrl-Z: every process of this job stops, and the shell has the terminal. */
   suspend(): void {
     process.kill(0, "SIGTSTP");
   }
@@ -140,7 +140,7 @@ export class TerminalModes {
     try {
       this.#events.ending();
     } catch {
-      // What is told is the first error.
+      // The first error is reported.
     }
     this.#leave();
     process.stderr.write(`\n${error instanceof Error ? error.stack : String(error)}\n`);

@@ -4,7 +4,7 @@ import { sanitize, sanitizeLine, sanitizer, spell } from "./sanitize.ts";
 
 const ESC = "\u001b";
 
-/** What somebody may put into a text, and what of it is to be seen. */
+/** Hostile parts of a text, and their visible rest. */
 const attacks: readonly (readonly [name: string, text: string, seen: string])[] = [
   ["colours and cursor (CSI)", `a${ESC}[31mred${ESC}[0m${ESC}[2J${ESC}[1;1Hb`, "aredb"],
   ["a window title (OSC 0)", `a${ESC}]0;pwned\u0007b`, "ab"],

@@ -11,7 +11,7 @@ const MOST_HIDDEN = 4_096;
 
 /** Most text needs no look at its characters. Tags are not all of a class of their own. */
 const suspect = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e007f}]/u;
-/** What reorders or hides what stands beside it. Joiners stay: scripts and emoji need them. */
+/** Characters that reorder or hide their neighbours. Joiners stay: scripts and emoji need them. */
 const unwanted = /[\p{Bidi_Control}\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 /** Where the reading stands between two characters. */

@@ -11,7 +11,7 @@ test("wide characters take two columns, joined ones as much as they show, marks 
   expect(width("e\u0301")).toBe(1);
 });
 
-test("rows are broken between words, a long word where it stands, and keep their styles", () => {
+test("rows are broken between words, a long word in place, and keep their styles", () => {
   const rows = wrap([{ text: "one two " }, { text: "three four", style: "bold" }], 9);
   expect(rows.map(textOf)).toEqual(["one two", "three", "four"]);
   expect(rows[1]).toEqual([{ text: "three", style: "bold" }]);

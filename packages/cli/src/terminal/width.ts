@@ -1,4 +1,4 @@
-// How much room text takes on a screen, and where it is broken into rows.
+// The width of text on a screen, and its breaks into rows.
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -12,7 +12,7 @@ const betweenWords = /(?<= )(?! )/;
 const betweenWideOnes =
   /(?<= )(?! )|(?<=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}、。，；：？！）」』》])(?=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}（「『《])/u;
 
-/** What a person sees as its characters. */
+/** The characters that a person sees. */
 export function characters(text: string): string[] {
   return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
@@ -32,7 +32,7 @@ export function width(text: string): number {
   return columns;
 }
 
-/** What fits into `columns`, with … where something is left out. */
+/** Returns the part that fits into `columns`, with … for the rest. */
 export function fit(text: string, columns: number): string {
   if (width(text) <= columns) return text;
   let room = columns - 1;
@@ -53,7 +53,7 @@ export interface Span {
 
 export type Row = readonly Span[];
 
-/** Rows of at most `columns`, broken between words where that is possible; rows after the first begin with `hanging` blanks. */
+/** Returns rows of at most `columns`, broken between words if possible; rows after the first begin with `hanging` blanks. */
 export function wrap(line: Row, columns: number, hanging = 0): Row[] {
   const room = Math.max(1, columns);
   const total = line.reduce((sum, { text }) => sum + width(text), 0);
@@ -78,7 +78,7 @@ export function wrap(line: Row, columns: number, hanging = 0): Row[] {
         used += width(word);
         continue;
       }
-      // A word that fits on no row is broken where it stands.
+      // A word that fits on no row is broken in place.
       let piece = "";
       for (const character of characters(word)) {
         const taken = cells(character);

@@ -19,11 +19,11 @@ const oauth = {
   ...(given.client_secret && { clientSecret: given.client_secret }),
   ...(given.private_key_pem && { privateKey: given.private_key_pem, algorithm: given.signing_algorithm }),
   ...(scenario.startsWith("auth/client-credentials") && { grant: "client_credentials" }),
-  // The metadata of these two name another issuer than the one that was asked, which we refuse unless told otherwise.
+  // The metadata of these two name another issuer than the one that was asked, which we refuse by default.
   ...(/metadata-var[23]$/.test(scenario) && { skipIssuerCheck: "true" }),
 };
 const signIn = new SignIn(join(mkdtempSync(join(tmpdir(), "belay-conformance-")), "kept.json"), oauth);
-// Somebody who says yes to everything: the suite's pages lead back at once.
+// A person that says yes to everything: the suite's pages lead back at once.
 const visit = async (page: URL) => {
   const { headers } = await fetch(page, { redirect: "manual" });
   return new URL(headers.get("location")!).searchParams;

@@ -22,9 +22,9 @@ export interface Started {
 
 interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** Where it is started; in the folder by default. */
+  /** Its working folder. Default: the folder. */
   readonly cwd?: string;
-  /** What its shell does before it. */
+  /** Shell commands before it. */
   readonly first?: string;
   /** A file that gets what it prints, in place of the test. */
   readonly stdout?: number;
@@ -63,7 +63,7 @@ export function testProgram(): { home(): Home } {
     const data = join(base, "data");
     const config = join(base, "config");
     mkdirSync(folder);
-    // Nothing of whoever runs the tests: no keys, no language, no settings.
+    // Nothing of the environment of the tests: no keys, no language, no settings.
     const { PATH } = process.env;
     const env = { PATH, HOME: base, BELAY_DATA: data, BELAY_CONFIG: config, BELAY_MODEL: "demo", LANG: "en_US.UTF-8" };
     const begin = (args: readonly string[], { env: more = {}, cwd = folder, stdout, first }: StartOptions) => {

@@ -18,7 +18,7 @@ export interface Program {
   open(args?: readonly string[], options?: Partial<TerminalOptions>, main?: string): Terminal;
   /** Anything in a terminal of its own. */
   openShell(script: string, options?: Partial<TerminalOptions>): Terminal;
-  /** What it is told by the environment: folders of its own, no keys. */
+  /** Its environment: folders of its own, no keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// For tests only: the program in a folder, with threads and rules of its own, and a model server that answers as told.
+// For tests only: the program in a folder, with threads and rules of its own, and a model server with a script.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,13 +7,13 @@ import { bundledProgram, type Program } from "./program.ts";
 import { ENTER, type TerminalOptions } from "./terminal.ts";
 
 interface TalkOptions extends Partial<TerminalOptions> {
-  /** What may run without asking. */
+  /** Rules for calls that run without asking. */
   readonly rules?: object;
   readonly args?: readonly string[];
   readonly folder?: string;
-  /** Another program than belay, which the talks were told of. */
+  /** Another program than belay, given to `testTalks`. */
   readonly main?: string;
-  /** What the first prompt says. */
+  /** The words of the first prompt. */
   readonly ready?: string;
 }
 

@@ -50,14 +50,14 @@ export function openTerminal(command: string, args: readonly string[], options: 
       { length: to - from },
       (_, at) => screen.buffer.active.getLine(from + at)?.translateToString(true) ?? "",
     );
-  /** What is on the screen now, row by row. */
+  /** Returns the rows of the screen. */
   const view = () => lines(screen.buffer.active.baseY, screen.buffer.active.baseY + screen.rows);
   /** Everything that was drawn, scrolled-off rows included, with one blank between words, however they were broken. */
   const text = () => lines(0, screen.buffer.active.length).join(" ").replace(/\s+/g, " ").trim();
   let endedAt: number | undefined;
   const wait = async (found: () => boolean, wanted: unknown) => {
     for (const started = Date.now(); !found(); await sleep(5)) {
-      // What it has drawn last may still be on its way.
+      // The last output may still be on its way.
       if (code !== undefined) endedAt ??= Date.now();
       const over = endedAt !== undefined && Date.now() - endedAt > 1_000;
       if (over || Date.now() - started > PATIENCE_MS) {

@@ -1,7 +1,7 @@
 // Every word that the program itself says, in English. It is also the shape of the other languages: a text, or a function of
-// the values in it, by room and name. It is one piece, so that whoever translates has one thing to read beside theirs.
+// the values in it, by room and name. It is one piece, so that a translator has one file to read.
 
-/** What an id may be of. */
+/** The kinds of ids. */
 export type IdOf = "thread" | "request" | "rule" | "server";
 /** Why a model server is of no use. */
 export type ServerProblem = "silent" | "no-models" | "no-address";
@@ -399,8 +399,8 @@ A text with a blank in it is a prompt: belay "what is in this folder?"
 Models: --model, else ANTHROPIC_API_KEY, else OPENAI_API_KEY, else Ollama or LM Studio on this machine,
 else an offline demo that needs no key.
 
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a person, 129 told to end by SIGHUP,
-130 stopped, 141 the reader of the output went away, 143 told to end by SIGTERM.`,
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a person, 129 ended by SIGHUP,
+130 stopped, 141 the reader of the output went away, 143 ended by SIGTERM.`,
     json: "as JSON",
     jsonLines: "as JSON, one a line",
     itsId: "its id, or the beginning of it",
@@ -414,14 +414,14 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     value: "an answer that is no text; for an approval, what stands for the result",
     args: "with yes: other arguments to run with",
     remember: "with yes: allow the same from now on, in this thread, always in its folder, or everywhere",
-    by: "who answers",
+    by: "the person that answers",
     answerNoMcp: "without MCP servers",
     interrupt: "stop a thread's run, whichever terminal it is in",
     reason: "for the record",
     force: "do not wait for tools",
-    stopsBy: "who stops it",
+    stopsBy: "the person that stops it",
     log: "show a thread as a timeline",
-    follow: "go on with what happens",
+    follow: "follow new facts",
     logJson: "the facts of its journal as JSON, one a line",
     export: "write a thread as a page",
     delete: "delete threads for good",
@@ -450,7 +450,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     mcp: "list the MCP servers and their tools",
     mcpLogin: "sign in at a server on the web, in a browser",
   },
-  /** What the runtime has no code for: what happened, then what to do. */
+  /** Errors that the runtime has no code for: the fault, then the remedy. */
   problems: {
     ANSWER_CUT: {
       message: (_: Record<string, never>) => "The answer was cut at the output limit of the model.",
@@ -582,12 +582,12 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     FOLDER_MOVED: {
       message: (d: { thread: string; about: string; now: string | undefined }) =>
         `Thread ${d.thread} is about ${d.about}, which ${d.now === undefined ? "is not there any more" : `leads to ${d.now} by now`}.`,
-      hint: "Put it back to go on there; or go on with the same past in another folder, in a new thread, by --fork and --folder.",
+      hint: "Put it back to continue there; or continue with the same past in another folder, in a new thread, by --fork and --folder.",
     },
     FOLDER_OTHER: {
       message: (d: { thread: string; about: string; folder: string }) =>
         `Thread ${d.thread} is about ${d.about}, not about ${d.folder}.`,
-      hint: "Go on with it there, without --folder; or with the same past here, in a new thread, by --fork.",
+      hint: "Continue it there, without --folder; or with the same past here, in a new thread, by --fork.",
     },
     PORT_TAKEN: {
       message: (d: { host: string; port: number; reason: string }) =>
@@ -613,7 +613,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     },
     MCP_DOWN: {
       message: (d: { server: string; reason: string }) => `The MCP server ${d.server} is not there: ${d.reason}.`,
-      hint: "Go on without its tools, or ask the person to look at it; the next call tries to reach it again.",
+      hint: "Continue without its tools, or ask the person to look at it; the next call tries to reach it again.",
     },
     MCP_FAILED: {
       message: (d: { server: string; tool: string; reason: string }) =>
@@ -694,7 +694,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     },
     REQUEST_DAMAGED: {
       message: (d: { id: string }) =>
-        `Request ${JSON.stringify(d.id)} is damaged: nobody can see what an answer would allow.`,
+        `Request ${JSON.stringify(d.id)} is damaged: an answer could allow something that is not shown.`,
       hint: "belay inbox says which thread it is of; a fork of that thread asks it anew.",
     },
     SYSTEM_REFUSED: {

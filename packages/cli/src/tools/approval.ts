@@ -6,7 +6,7 @@ import { leadsTo } from "./paths.ts";
 
 export interface Shown {
   readonly reason: string;
-  /** What the person needs to see; what setup.previewOf() reads. */
+  /** The data for the person, read by setup.previewOf(). */
   readonly context: Json;
 }
 

@@ -73,7 +73,7 @@ test("a name with one address that is not public is refused, and a name that cha
   expect([String(page.body), asked]).toEqual(["1", ["mine.test"]]);
 });
 
-test("each redirect is judged: to this machine it is refused, to another host it is told, on the same host it is followed", async () => {
+test("each redirect is judged: to this machine it is refused, to another host it is reported, on the same host it is followed", async () => {
   let reached = 0;
   const inside = await serve((_, response) => response.end(String(++reached)));
   const other = await serve((_, response) => response.end("other"));
@@ -131,7 +131,7 @@ test("a server that says nothing is given up, and a stop does not wait for it", 
   await expect(stopped).rejects.toThrow("stopped");
 });
 
-/** Collects what nothing holds, all the time; a signal that only somebody's hope holds is gone. */
+/** Collects garbage all the time: a signal without a strong reference is gone. */
 function collecting(): { stop(): void } {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;

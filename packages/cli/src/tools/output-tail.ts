@@ -1,7 +1,7 @@
-// What a command writes: the beginning and the end are kept, the middle is left out when it is long.
+// The output of a command: the beginning and the end are kept, a long middle is left out.
 
 const MOST = 30_000;
-/** What is passed on while it runs; the rest is only counted. */
+/** Passed on while it runs; the rest is only counted. */
 const MOST_TOLD = 200_000;
 
 export class OutputTail {
@@ -28,7 +28,7 @@ export class OutputTail {
     return this.#fresh !== "";
   }
 
-  /** What came since it was last asked for. */
+  /** Returns the output since the last call. */
   take(): string {
     const fresh = this.#fresh;
     this.#fresh = "";

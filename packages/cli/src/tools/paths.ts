@@ -1,6 +1,6 @@
 // One folder, and nothing outside of it. Invariants:
-// 1. A path is judged by where it really leads: links are resolved, also of the deepest parent that is there.
-// 2. What was opened is looked at again: whoever swaps a folder for a link between the look and the opening gains nothing.
+// 1. A path is judged by its real target: links are resolved, also of the deepest existing parent.
+// 2. An opened file is checked again: a folder swapped for a link between check and open gains nothing.
 // 3. Writing makes a new file beside the old one and renames it: readers see the old text or the new one, never a part.
 
 import { randomBytes } from "node:crypto";
@@ -12,9 +12,9 @@ import { problem } from "../problem.ts";
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
 export interface Place {
-  /** Where it really is; nothing need be there. */
+  /** Its real path; nothing need exist there. */
   readonly real: string;
-  /** As it is told to people and models: relative to the folder, with slashes. */
+  /** The path for people and models: relative to the folder, with slashes. */
   readonly shown: string;
 }
 
@@ -30,7 +30,7 @@ export async function placeOf(root: string, path: string): Promise<Place> {
   return { real, shown: relative(root, real).split(sep).join("/") || "." };
 }
 
-/** The same, as it is told to people; undefined where it is none. */
+/** The same, as a path for people; undefined if it is none. */
 export function leadsTo(root: string, path: string): Promise<string | undefined> {
   return placeOf(root, path).then(
     ({ shown }) => shown,
@@ -99,7 +99,7 @@ export async function readText(root: string, path: string): Promise<{ place: Pla
   }
 }
 
-/** Undefined where there is none yet. */
+/** Undefined if there is none yet. */
 export async function readTextIfAny(
   root: string,
   path: string,
@@ -148,7 +148,7 @@ export async function writeText(root: string, path: string, text: string, { befo
       if ((await readTextIfAny(root, path))?.text !== before) throw problem("FILE_RACED", { path: place.shown });
       await rename(fresh, place.real);
     } catch (error) {
-      // Where it really is, should that be elsewhere by now.
+      // Its real path, if it has moved by now.
       const made = await whereIs(handle, { real: fresh, shown: place.shown }).catch(() => fresh);
       await handle.close().catch(() => {});
       await rm(made, { force: true });
@@ -160,7 +160,7 @@ export async function writeText(root: string, path: string, text: string, { befo
   }
 }
 
-/** What runs code when Git is next used is not for a tool that writes texts. */
+/** A file that Git runs as code is not for a tool that writes texts. */
 export function refuseProtected({ shown }: Place): void {
   if (shown.split("/").some((part) => part.toLowerCase() === ".git")) throw problem("PATH_PROTECTED", { path: shown });
 }
@@ -173,7 +173,7 @@ async function checkOpened(root: string, place: Place, handle: FileHandle): Prom
 }
 
 /**
- * Linux knows where an open file is. Elsewhere its path is followed once more, twice the same, to the same file: whoever swaps
+ * Linux has the path of an open file. Elsewhere the path is resolved once more, twice the same, to the same file: a swap of
  * folders at exactly the right three moments would still pass.
  */
 async function whereIs(handle: FileHandle, { real, shown }: Place): Promise<string> {

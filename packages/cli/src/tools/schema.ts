@@ -1,4 +1,4 @@
-// Inputs of tools, written out. One that depends on the files is checked here too: a call that cannot work is told to the
+// Inputs of tools, written out. One that depends on the files is checked here too: a call that cannot work is returned to the
 // model at once, and no person is asked for it.
 
 import { jsonSchema, type Tool } from "@belay/core";

@@ -49,7 +49,7 @@ export function searchTool(root: string, judge: Judge) {
   });
 }
 
-/** Nobody takes a file for searched that was not. */
+/** A skipped file must not pass for a searched one. */
 function notSearched(large: readonly string[]): string[] {
   if (large.length === 0) return [];
   const named = large.slice(0, MOST_NAMED).join(", ");

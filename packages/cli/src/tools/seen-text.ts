@@ -9,10 +9,10 @@ import { problem } from "../problem.ts";
 import { approvalUnlessAllowed } from "./approval.ts";
 import { unifiedDiff } from "./diff.ts";
 
-/** What a file has, and would have. */
+/** The present and the future text of a file. */
 export interface Change {
   readonly shown: string;
-  /** Undefined where there is no file. */
+  /** Undefined if there is no file. */
   readonly before: string | undefined;
   readonly after: string;
 }
@@ -28,12 +28,12 @@ export interface ChangingCall<C extends Change> {
 /** The facts of a thread, from its journal: a call may run in another process than the one that asked. */
 export type ReadFacts = (threadId: string) => Promise<readonly Fact[]>;
 
-/** Stands for the digest of a text that nobody was shown. */
+/** Stands for the digest of a text that no person was shown. */
 const UNASKED = "unasked";
 /** Stands before the difference that was shown, in place of a digest. */
 const DIFF = "diff ";
 
-/** What a person was shown of a call: the digest of the text, and how often the difference was shown again. */
+/** The shown state of a call: the digest of the text, and how often the difference was shown again. */
 interface Seen {
   readonly base: string;
   readonly rounds: number;
@@ -70,7 +70,7 @@ export class SeenTexts {
     let { base } = first;
     for (let round = 1; ; round += 1) {
       const change = await call.look();
-      // What this call did before it began again is on record, and it does the same again.
+      // The earlier effect of this call is on record, and it does the same again.
       if (round > first.rounds && (await this.#holds(call, base, change))) {
         this.#seen.delete(keyOf(ctx));
         return change;

@@ -59,7 +59,7 @@ test("it does not get the keys that this program was given", async () => {
   }
 });
 
-test("what it writes is told while it runs, and characters are whole", async () => {
+test("its output is reported while it runs, and characters are whole", async () => {
   const goesOn = "until [ -e heard ]; do sleep 0.01; done";
   const session = await shelling({ command: `printf 'ä\\342'; ${goesOn}; printf '\\202\\254\\n'; echo end` });
   const run = session.run("go");
@@ -73,7 +73,7 @@ test("what it writes is told while it runs, and characters are whole", async () 
   expect(told.length).toBeGreaterThan(1);
 });
 
-test("what it writes in a burst, and as its last words, is told too", async () => {
+test("a burst of output, and its last words, are reported too", async () => {
   const session = await shelling({
     command: "echo one; sleep 0.02; echo two; sleep 0.3; echo three; sleep 0.01; echo four",
   });

@@ -78,7 +78,7 @@ export function shellTool(root: string, judge: Judge, dataFolder?: string) {
         while (!ended) {
           await new Promise<void>((resolve) => {
             wake = resolve;
-            // What came while nobody listened waits to be told.
+            // Output without a listener waits to be reported.
             if (ended || tail.waits) resolve();
           });
           if (tail.waits) yield { text: tail.take() };
@@ -119,7 +119,7 @@ function ending(code: number | null, signal: string | null, seconds: number | un
   return signal === null ? `[exit code ${code}]` : `[ended by ${signal}]`;
 }
 
-/** Without the keys that this program was given, and without anything that waits for somebody at a terminal. */
+/** Without the keys of this program, and without variables that make commands wait at a terminal. */
 function environment(): Record<string, string | undefined> {
   const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, BELAY_API_KEY: ___, ...rest } = process.env;
   return { ...rest, TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0", BELAY: "1" };

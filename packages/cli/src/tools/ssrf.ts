@@ -1,6 +1,6 @@
 // Getting a page without being led anywhere else. Invariants:
 // 1. A name is resolved once; all of its addresses must be public; the connection goes to one of those, and to no other.
-// 2. Each redirect is judged like the first address. One that leads to another host is told, not followed: a person or a
+// 2. Each redirect is judged like the first address. One that leads to another host is reported, not followed: a person or a
 //    rule allowed this host.
 // 3. No more is read than the cap. All of it, names and bodies included, has until the time, or until the stop.
 
@@ -119,7 +119,7 @@ async function request(url: URL, pinned: readonly LookupAddress[], signal: Abort
       headers,
       signal,
       agent: false,
-      // Whoever asks for the name again while connecting gets what was judged.
+      // A second lookup while connecting gets the judged address.
       lookup: (_host, options, callback) => {
         const done = callback as (error: null, found: unknown, family?: number) => void;
         if (options.all) done(null, pinned);

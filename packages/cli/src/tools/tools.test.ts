@@ -43,7 +43,7 @@ const use = async (name: string, args: object) => tools[name]!.execute(args as n
 const put = (path: string, text: string) => writeFileSync(join(root, path), text);
 const get = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** What the schema says, as the runtime asks it before a person is. */
+/** Returns the verdict of the schema, as the runtime asks for it before a person. */
 async function refusal(name: string, args: object): Promise<string | undefined> {
   const result = await tools[name]!.input["~standard"].validate(args);
   return result.issues?.map(({ message }) => message).join("; ");
@@ -77,7 +77,7 @@ describe("paths", () => {
     expect(readFileSync(join(root, "link.txt"), "utf8")).toBe("two\n");
   });
 
-  test("whoever swaps a folder for a link between the look and the opening gains nothing", async () => {
+  test("a folder swapped for a link between check and open gains nothing", async () => {
     for (const place of [root, outside]) mkdirSync(join(place, "d"));
     put("d/file.txt", "inside");
     writeFileSync(join(outside, "d/file.txt"), "outside");
@@ -127,7 +127,7 @@ describe("paths", () => {
     await expect(use("write", { path: "dangling", text: "x" })).rejects.toMatchObject({ code: "PATH_MISSING" });
   });
 
-  test("a pipe, a folder and bytes are no text, and nobody waits for a pipe", async () => {
+  test("a pipe, a folder and bytes are no text, and a pipe does not block", async () => {
     execFileSync("mkfifo", [join(root, "pipe")]);
     writeFileSync(join(root, "bytes"), Buffer.from([1, 0, 2]));
     writeFileSync(join(root, "latin"), Buffer.from([0xe4, 0xf6]));
@@ -180,7 +180,7 @@ describe("read, list, search", () => {
     );
   });
 
-  test("a search says which files it could not look into: nobody takes them for files without a match", async () => {
+  test("a search lists the files that it could not read", async () => {
     writeFileSync(join(root, "small.txt"), "needle\n");
     writeFileSync(join(root, "large.txt"), `${"x".repeat(8 * 1024 * 1024)}\nneedle\n`);
     writeFileSync(join(root, "picture.png"), Buffer.from([0xff, 0xfe, 0x00]));
@@ -201,7 +201,7 @@ describe("read, list, search", () => {
     expect(await use("search", { pattern: "KEY", path: ".env.local" })).toBe(".env.local:1: KEY=1");
   });
 
-  test("a pattern that is none, and one that never ends, are told as such; this process goes on meanwhile", async () => {
+  test("a pattern that is none, and one that never ends, are reported; this process is not blocked meanwhile", async () => {
     put("a.txt", `${"a".repeat(40)}!\n`);
     await expect(use("search", { pattern: "(" })).rejects.toMatchObject({ code: "PATTERN_INVALID" });
     let ticks = 0;
@@ -250,7 +250,7 @@ describe("edit, write", () => {
     expect(await refusal("edit", { path: "a.txt" })).toContain("is missing");
   });
 
-  test("write makes the folders on the way, and replaces only when told to", async () => {
+  test("write makes the folders on the way, and replaces only if asked", async () => {
     expect(await use("write", { path: "a/b/c.txt", text: "hi\n" })).toBe("Made a/b/c.txt, 3 bytes.");
     await expect(use("write", { path: "a/b/c.txt", text: "ho" })).rejects.toMatchObject({ code: "FILE_EXISTS" });
     expect(await use("write", { path: "a/b/c.txt", text: "ho\n", overwrite: true })).toBe(
@@ -296,7 +296,7 @@ describe("asking", () => {
     expect(get("a.txt")).toBe("two\n");
   });
 
-  test("a rule in the file lets a call run unasked, and no other; a person's no is told to the model", async () => {
+  test("a rule in the file lets a call run unasked, and no other; the model reads a person's no", async () => {
     const permissions = { rules: [{ tool: "shell", args: { command: "echo *" }, effect: "allow" as const }] };
     const allowed = await asking("shell", { command: "echo hi" }, permissions).open();
     expect(await outcome(allowed.run("go"), () => allowed.messages)).toMatchObject([
@@ -312,7 +312,7 @@ describe("asking", () => {
     expect(await use("list", {})).toBe("[. is empty]");
   });
 
-  test("unattended, what would be asked for is denied, and the model is told why", async () => {
+  test("unattended, a call that would ask is denied, and the model reads why", async () => {
     const session = await asking("write", { path: "a", text: "x" }, {}, true).open();
     const [result] = await outcome(session.run("go"), () => session.messages);
     expect(result).toMatchObject({ outcome: "rejected" });
@@ -332,7 +332,7 @@ describe("asking", () => {
   });
 });
 
-test("TC3: of two writers at once, the text that came in between is not lost: the other one is told", async () => {
+test("TC3: of two writers at once, the text that came in between is not lost: the other writer gets an error", async () => {
   const place = { before: "seen\n", mode: 0o644 };
   put("a.txt", "seen\n");
   await writeText(root, "a.txt", "fresh\n", place);

@@ -1,5 +1,5 @@
 // The tools of the agent: four that look, four that ask a person first.
-// What was approved for one folder is approved for no other: the folder is the version of those that act in it, and a call
+// An approval for one folder holds in no other: the folder is the version of those that act in it, and a call
 // whose tool has another version by now does not run, by whichever way one comes to its thread (Q5).
 
 import type { Tool } from "@belay/core";

@@ -2,7 +2,7 @@
 // AbortSignal.any(), and the timeout behind it, before it fires.
 
 /**
- * Rejects with the signal's reason as soon as it fires, and with `tooLate()` when the time is up; `work` is told by its own
+ * Rejects with the signal's reason as soon as it fires, and with `tooLate()` when the time is up; `work` is aborted by its own
  * signal, and is not waited for. Nothing is left behind.
  */
 export async function within<T>(

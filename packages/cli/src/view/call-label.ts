@@ -1,4 +1,4 @@
-// What a call is called, in a few words: its tool, and the argument that tells most.
+// The label of a call in a few words: its tool, and its most telling argument.
 
 import type { Json } from "@belay/core";
 import { sanitizeLine } from "../terminal/sanitize.ts";

@@ -38,7 +38,7 @@ const opened = (...past: Happening[]) =>
     firstView({ columns: 80, rows: 24 }, 0),
   );
 
-test("the past of a long thread is drawn by its end, and how it stands is told by the thread", () => {
+test("the past of a long thread is drawn by its end, and its state comes from the thread", () => {
   const said = Array.from({ length: 100 }, (_, at) => {
     const message = { id: `${at}`, role: "user", origin: "person", parts: [{ type: "text", text: `said ${at}` }] };
     return event("message", { message });

@@ -14,7 +14,7 @@ import { innerColumns, previewRows } from "./preview-rows.ts";
 import { type Dialog, type DialogAnswer, type Effect, type Step, still, type View } from "./view.ts";
 
 export const UNSEEN_MS = 300;
-/** Slower than anybody types, faster than somebody who thinks again. */
+/** Slower than typing, faster than a second thought. */
 const TYPING_MS = 1_000;
 /** Rows that a page key moves what is shown by. */
 const PAGE = 8;
@@ -88,7 +88,7 @@ export function choicesOf(request: Interrupt, texts: Texts): readonly Choice[] {
   return values.length === 0 ? [] : [...values, { key: "w", label: dialog.words, does: "write" }];
 }
 
-/** What is to be remembered is a call; without one there is nothing to make a rule of. */
+/** Only a call can be remembered; without one there is no rule to make. */
 function isCall({ tool, key }: Interrupt): boolean {
   return tool !== undefined && key === undefined;
 }
@@ -99,7 +99,7 @@ function lastingOf(request: Interrupt, { dialog }: Texts): readonly Choice[] {
   if (!isCall(request)) return [];
   if (tool === "edit" || tool === "write") return [{ key: "s", label: dialog.accept, does: "accept" }];
   const { path, leadsTo = path } = (isFields(context) ? context : {}) as { path?: Json; leadsTo?: Json };
-  // What a link leads to may be something else the next time.
+  // The target of a link may change.
   if (path !== leadsTo) return [];
   const looks = tool === "read" || tool === "list" || tool === "search";
   const prefix = ruleOf(request, "prefix")?.args.command;
@@ -146,7 +146,7 @@ function schemaOf({ schema }: Interrupt): Readonly<Record<string, unknown>> {
   return typeof schema === "object" && schema !== null ? (schema as Record<string, unknown>) : {};
 }
 
-/** What a lasting choice leaves behind, in words; undefined for others. */
+/** Returns the rule of a lasting choice, in words; undefined for others. */
 export function ruleText(request: Interrupt, does: Choice["does"], { dialog }: Texts): string | undefined {
   switch (does) {
     case "thread":

@@ -20,7 +20,7 @@ export function editorOf(text: string): Editor {
 
 const CUTS: readonly string[] = ["ctrl-u", "ctrl-k", "ctrl-w", "alt-backspace", "ctrl-backspace"];
 
-/** What the key makes of it; undefined for keys that are not for typing. */
+/** Returns the text after the key; undefined for keys that are not for typing. */
 export function edit(editor: Editor, key: Key): Editor | undefined {
   const next = edited(editor, key);
   if (next === undefined) return undefined;

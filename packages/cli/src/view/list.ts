@@ -1,4 +1,4 @@
-// A list that only grows, and costs nothing to grow: lists that were the same up to here go on sharing what they have in common.
+// A list that only grows, and costs nothing to grow: lists with the same beginning share it.
 
 export interface List<T> {
   readonly length: number;
@@ -24,7 +24,7 @@ class Shared<T> implements List<T> {
   }
 
   with(item: T): Shared<T> {
-    // Somebody else has gone on from here with other things.
+    // Another list has grown from here with other items.
     const items = this.#items.length === this.length ? this.#items : this.#items.slice(0, this.length);
     items.push(item);
     return new Shared(items, this.length + 1);

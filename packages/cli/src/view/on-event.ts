@@ -1,4 +1,4 @@
-// What an event of the thread changes on the screen.
+// The effect of an event of the thread on the screen.
 
 import type { BelayEvent, Interrupt, Json, Message } from "@belay/core";
 import { messageText } from "@belay/core";
@@ -16,7 +16,7 @@ import { type Block, type Effect, type Step, type Stream, still, type Tone, type
 
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
-/** What is kept of what a running call says. */
+/** The kept output of a running call. */
 const MOST_TAIL = 4_000;
 /** A line without an end is drawn in pieces: the screen has only so many rows. */
 const MOST_LINE = 2_000;
@@ -79,7 +79,7 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
   }
 }
 
-/** A terminal that does not report its focus may be looked at: only the end of something long is told there. */
+/** A terminal that does not report its focus may be in view: only the end of something long is notified there. */
 const LONG_MS = 20_000;
 
 function notify(view: View, at: number, why: Extract<Effect, { do: "notify" }>["why"]): Effect[] {
@@ -160,7 +160,7 @@ function endStream(view: View): View {
   return block(done, { kind: "answer", lines: stream.line.split("\n"), from: stream.from, first: !stream.begun });
 }
 
-/** The text of a failed try is void: it stays where it is, and a line says so. */
+/** The text of a failed try is void: it stays in place, and a line says so. */
 function superseded(view: View, { model }: View, texts: Texts): View {
   if (view.stream === undefined || (view.stream.line === "" && !view.stream.begun))
     return { ...view, stream: undefined };
@@ -267,7 +267,7 @@ function nameOf(view: View, callId: string, tool: string): string {
   return view.labels[callId] ?? callLabel(tool, undefined);
 }
 
-/** A call that was left behind has ended: told once, as soon as it is known. */
+/** A call that was left behind has ended: reported once, as soon as it is known. */
 export function onLate(view: View, late: { readonly callId: string; readonly tool: string }, texts: Texts): View {
   const { callId, tool } = late;
   const next = { ...view, behind: view.behind.filter((id) => id !== callId) };
@@ -280,7 +280,7 @@ function onAction(view: View, interrupt: Interrupt | undefined): View {
   if (interrupt === undefined) return view;
   if (interrupt.kind === "user") {
     const told = block(endStream(view), stopBlock(view, interrupt));
-    // Those of a past that is only read have ended with their process, or are somebody else's.
+    // Those of a past that is only read have ended with their process, or belong to another one.
     return view.past ? told : { ...told, behind: [...view.behind, ...(interrupt.calls?.late ?? [])] };
   }
   // The view of a pause repeats requests that were raised.
@@ -290,7 +290,7 @@ function onAction(view: View, interrupt: Interrupt | undefined): View {
   return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });
 }
 
-/** What was stopped, what had finished, what never began. */
+/** Stopped, finished and not started calls. */
 function stopBlock(view: View, { calls, raisedAt }: Interrupt): Block {
   const named = (ids: readonly string[] = []) => ids.map((id) => view.labels[id] ?? id);
   const late = new Set(calls?.late);
@@ -313,7 +313,7 @@ function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts
   const next = openDialog({ ...view, requests, dialog });
   if (event.answer.type === "withdraw") return still(next);
   const told = answeredNote(view, next, event, texts);
-  // Whoever answered the last one, here or in another terminal: the run goes on here.
+  // After the last answer, from here or from another terminal, the run continues here.
   if (requests.length > 0 || view.state !== "paused" || view.past) return still(told);
   return { view: { ...told, starting: true }, effects: [{ do: "go-on" }] };
 }
@@ -359,7 +359,7 @@ function wasCut({ transcript }: View): boolean {
   return false;
 }
 
-/** An end that nobody sees looks as if it were still thinking. */
+/** An end that is not visible looks like a model that still thinks. */
 function withoutWords(view: View, { finish }: EventOf<"run-end">, texts: Texts): View {
   if (finish === "content-filter") return note(view, texts.stop.filtered, "stop");
   const { length } = view.transcript;

@@ -1,4 +1,4 @@
-// What a key does. It belongs to what lies on top: a popup, then a request, then the prompt. ESC is never swallowed: where
+// The effect of a key. It belongs to the topmost part: a popup, then a request, then the prompt. ESC is never swallowed: where
 // something runs, it stops it, whatever is being typed.
 
 import type { Key } from "../keys/decoder.ts";
@@ -24,7 +24,7 @@ import {
 
 /** How long the second of two keys may take. */
 const AGAIN_MS = 1_500;
-/** Whoever hammers Esc means the run that has just stopped, not the draft or the way back. */
+/** Repeated Esc is meant for the run that has just stopped, not for the draft or the rewind. */
 const HAMMER_MS = 500;
 
 export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
@@ -171,7 +171,7 @@ function onSlashKey(view: View, key: Key, texts: Texts): Step | undefined {
   return onSlash(next, chosen === undefined ? slash : { ...slash, name: chosen }, texts);
 }
 
-/** Sends what is typed: as a new run, as a steer to the one that goes on, or in place of what was stopped. Alone it goes on. */
+/** Sends the typed text: as a new run, as a steer to the present one, or as the input of a resume. Empty, it continues. */
 function onEnter(view: View): Step {
   const text = view.draft.text.trim();
   if (view.stopping > 0 && isRunning(view)) {

@@ -1,4 +1,4 @@
-// What would be done, as rows. It is here, and not with what draws, since keys scroll it.
+// The preview of a change, as rows. It is here, and not with the drawing code, since keys scroll it.
 
 import type { Interrupt } from "@belay/core";
 import type { Preview } from "../preview.ts";
@@ -13,7 +13,7 @@ export type PreviewOf = (request: Interrupt) => Preview | undefined;
 /** Columns that the frame of a dialog takes. */
 const FRAME = 4;
 
-/** What a frame leaves of the columns. */
+/** The columns inside a frame. */
 export function innerColumns(columns: number): number {
   return Math.max(8, columns - FRAME);
 }

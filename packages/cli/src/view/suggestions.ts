@@ -1,4 +1,4 @@
-// What the demo says to type: three first inputs, and a tour of what no other terminal app does. The hints follow from the
+// The demo's suggestions: three first inputs, and a tour. The hints follow from the
 // thread as it stands, so a person may leave the tour at any point.
 
 import type { Texts } from "../texts/texts.ts";

@@ -1,4 +1,4 @@
-// What each happening makes of the view. It is one piece: every case is written with the same few helpers.
+// The effect of each event on the view. It is one piece: every case is written with the same few helpers.
 
 import type { BelayEvent, Interrupt } from "@belay/core";
 import { describe, expect, test } from "vitest";
@@ -195,7 +195,7 @@ describe("ESC", () => {
 });
 
 describe("the prompt", () => {
-  test("Enter runs, steers, goes on with words, or goes on", () => {
+  test("Enter runs, steers, resumes with input, or continues", () => {
     expect(after(typed("go"), enter).effects).toEqual([{ do: "run", input: "go" }]);
     expect(after(running, typed("mind"), enter).effects).toEqual([{ do: "mail", kind: "steer", text: "mind" }]);
     expect(after(running, stopped, typed("other"), enter).effects).toEqual([{ do: "resume", input: "other" }]);
@@ -231,7 +231,7 @@ describe("the prompt", () => {
     });
   });
 
-  test("S5: a call that was left behind is looked after until it ends, and its end is told once", () => {
+  test("S5: a call that was left behind is looked after until it ends, and its end is shown once", () => {
     const left = event("action", { action: { interrupted: { kind: "user", calls: { late: ["c"], stopped: ["c"] } } } });
     const looking = { type: "waiting", mail: [], late: [] } as const;
     const waiting: Happening = { ...looking, late: [{ callId: "c", tool: "deaf" }], running: [] };
@@ -252,7 +252,7 @@ describe("the prompt", () => {
     expect(still.effects).toEqual([{ do: "look" }]);
   });
 
-  test("told to end, nothing is begun any more: what was typed for after the stop is not sent", () => {
+  test("after a signal nothing begins: the text typed for after the stop is not sent", () => {
     const { effects, view } = after(running, esc, typed("then this"), enter, { type: "ending" }, stopped, enter);
     expect(effects).toEqual([{ do: "interrupt" }]);
     expect(view).toMatchObject({ quitting: true, state: "paused" });
@@ -453,7 +453,7 @@ describe("requests", () => {
     expect([keys(read), keys(linked)]).toEqual(["yaen", "yen"]);
   });
 
-  test("several are answered in any order; with the last one the run goes on, whoever answered it", () => {
+  test("several are answered in any order; with the last one the run continues, wherever it was answered", () => {
     const open = after(running, ...asks("a", "b"), key("ctrl-n"), typed("y"), enter);
     expect(open.effects).toEqual([{ do: "answer", id: "b", answer: { type: "approve" } }]);
     const answered = (id: string) => event("request-answered", { id, by: "user", answer: { type: "approve" } });
@@ -467,7 +467,7 @@ describe("requests", () => {
     expect(view.dialog).toMatchObject({ id: "a", problem: "taken", sending: false });
   });
 
-  test("one that runs out of time is gone, and the run goes on without it", () => {
+  test("one that runs out of time is gone, and the run continues without it", () => {
     const late = event("action", { action: { interrupted: request("a", { expiresAt: 20_000 }) } });
     const open = after(running, late, event("state", { state: "paused", pauseType: "tool_interrupt" }));
     expect(update(open.view, { type: "tick", now: 20_001 }, en)).toMatchObject({
@@ -547,7 +547,7 @@ test("Ctrl-R: inputs of all threads, searched by their words; Enter takes one to
   expect([view.draft.text, view.popup, effects]).toEqual(["run the tests", undefined, []]);
 });
 
-test("a summary of the context is told in one line", () => {
+test("a summary of the context is one line", () => {
   const message = { id: "s", role: "user", origin: "runtime", parts: [], summary: { coversTo: "m" } };
   const usage = { inputTokens: 900, outputTokens: 100 };
   const said = { id: "m", role: "assistant", origin: "model", parts: [{ type: "text", text: "one" }], usage };
@@ -556,7 +556,7 @@ test("a summary of the context is told in one line", () => {
   expect(view.contextTokens).toBe(0);
 });
 
-describe("a person who looks elsewhere", () => {
+describe("a person that looks elsewhere", () => {
   const away = key("focus-out");
   const done = event("state", { state: "completed" });
 

@@ -1,5 +1,5 @@
 // The one function by which the screen changes: what there is to see, and what happened, give what there is to see now and what
-// is to be done. It calls nobody and keeps nothing.
+// is to be done. It calls nothing and keeps nothing.
 
 import type { Texts } from "../texts/texts.ts";
 import { openDialog } from "./dialog.ts";
@@ -85,7 +85,7 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
   }
 }
 
-/** What has run out of time is over: the run goes on with what was to happen then. */
+/** A passed deadline is over: the run continues by its onExpire. */
 function onTick(view: View, now: number): Step {
   const armed = view.armed !== undefined && view.armed.until > now ? view.armed : undefined;
   const next = { ...view, now, armed };

@@ -39,7 +39,7 @@ export type Block =
       readonly label: string;
       readonly outcome: Outcome;
       readonly output: Json;
-      /** What is shown of the output: some lines, or all. */
+      /** The shown output: some lines, or all. */
       readonly whole: boolean;
       readonly ms?: number;
     }
@@ -105,7 +105,7 @@ export interface Dialog {
 export interface RewindItem {
   readonly messageId: string;
   readonly text: string;
-  /** What was done since then. */
+  /** The effects since then. */
   readonly calls: readonly string[];
 }
 
@@ -115,7 +115,7 @@ export interface ThreadItem {
   readonly detail: string;
 }
 
-/** What becomes of commands that outlived a crash. */
+/** The choices for commands that outlived a crash. */
 export type LeftChoice = "wait" | "stop" | "leave";
 export const LEFT_CHOICES: readonly LeftChoice[] = ["wait", "stop", "leave"];
 
@@ -146,7 +146,7 @@ export type Popup =
       readonly query: Editor;
     };
 
-/** What the person may do once more: quit, or rewind. */
+/** The key that the person may press once more: to quit, or to rewind. */
 export interface Armed {
   readonly what: "quit" | "rewind";
   readonly until: number;
@@ -158,7 +158,7 @@ export interface View {
   readonly rows: number;
   /** The name that the answers from this terminal are recorded under. */
   readonly me: string | undefined;
-  /** Rules stand in for a model: the person is told what to type. */
+  /** Rules stand in for a model: the screen shows inputs to type. */
   readonly demo: boolean;
   readonly threadId: string | undefined;
   readonly state: SessionState;
@@ -167,7 +167,7 @@ export interface View {
   readonly failedBy: string | undefined;
   /** The person has asked for a stop that is not done yet; twice: without grace. */
   readonly stopping: 0 | 1 | 2;
-  /** What was sent while it stops: it goes on with that. */
+  /** The input sent while it stops: the resume takes it. */
   readonly afterStop: string | undefined;
   /** Something was asked of the session that its events do not show yet. */
   readonly starting: boolean;
@@ -184,7 +184,7 @@ export interface View {
   /** The message whose reasoning was shown last. */
   readonly thoughtOf: string | undefined;
   readonly calls: readonly RunningCall[];
-  /** What calls of this run are called, by id. */
+  /** The labels of calls of this run, by id. */
   readonly labels: Readonly<Record<string, string>>;
   readonly mail: readonly Mail[];
   /** Ids of mail that was read, the last ones: word of it may come before the word that it was sent. */
@@ -192,14 +192,14 @@ export interface View {
   /** Calls of this process that a stop has left behind; looked after until they end. */
   readonly behind: readonly string[];
   readonly lookedAt: number;
-  /** Calls whose late end was told. */
+  /** Calls whose late end was reported. */
   readonly toldLate: readonly string[];
   readonly requests: readonly Interrupt[];
   readonly dialog: Dialog | undefined;
   readonly popup: Popup | undefined;
   readonly draft: Editor;
   readonly draftAt: number;
-  /** What the person lets run, beside the rules. */
+  /** The person's mode, beside the rules. */
   readonly mode: Mode;
   /** Earlier inputs, and which of them is shown. */
   readonly history: readonly string[];
@@ -210,18 +210,18 @@ export interface View {
   /** Tool output is shown whole from now on. */
   readonly unfolded: boolean;
   readonly folded: Extract<Block, { kind: "call" | "diff" | "thought" }> | undefined;
-  /** What happens was there before the thread was opened. */
+  /** The events are older than the opening of the thread. */
   readonly past: boolean;
   /** Goes up with each thread that is opened: its transcript is another one. */
   readonly epoch: number;
-  /** An answer that was cut goes on: its next words follow those that are there. */
+  /** A cut answer continues: its next words follow the shown ones. */
   readonly goesOn: boolean;
   readonly quitting: boolean;
   /** Whether the person looks at this terminal; undefined if it has not said. */
   readonly focused: boolean | undefined;
 }
 
-/** What is to be done because of a key or an event; whoever draws does it. */
+/** The effects of a key or an event; the drawing code executes them. */
 export type Effect =
   | { readonly do: "run"; readonly input: string }
   | { readonly do: "resume"; readonly input?: string }
@@ -368,14 +368,14 @@ export function isRunning(view: View): boolean {
   return view.starting || view.state === "running" || view.calls.length > 0;
 }
 
-/** Time is told while something runs, or something ends with it. */
+/** The clock is shown while something runs, or has a deadline. */
 export function needsTime(view: View): boolean {
   const { armed, behind, requests } = view;
   const ends = requests.some(({ expiresAt }) => expiresAt !== undefined);
   return isRunning(view) || armed !== undefined || behind.length > 0 || ends;
 }
 
-/** Enter alone goes on. */
+/** Enter alone continues. */
 export function canGoOn(view: View): boolean {
   if (isRunning(view)) return false;
   return view.state === "error" || (view.state === "paused" && view.requests.length === 0);

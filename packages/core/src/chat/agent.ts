@@ -49,14 +49,14 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly outputKey?: string | undefined;
   readonly settings?: AgentSettings | undefined;
   /**
-   * What of the history is sent: a pure function of it, or a budget of tokens under which it is kept by recorded
+   * The history that is sent: a pure function of it, or a budget of tokens that is kept by recorded
    * summaries. All of it by default.
    */
   readonly context?: ((history: readonly Message[]) => readonly Message[]) | ContextBudget | undefined;
   /** Turns a run may take before it fails with MAX_TURNS. */
   readonly maxTurns?: number | undefined;
   readonly timeouts?: ModelTimeouts | undefined;
-  /** How long a stop waits for a tool that was told to abort. */
+  /** How long a stop waits for a tool after its signal fired. */
   readonly graceMs?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run. */
   readonly permissions?: Permissions | undefined;
@@ -64,7 +64,7 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Shown and recorded after a person's stop, if no `onInterrupt` hook speaks. Without it no message is added. */
   readonly interruptMessage?: string | undefined;
-  /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
+  /** How calls that never started are closed when the person changes direction: with a result for the model, or dropped. */
   readonly repair?: "synthetic" | "drop" | undefined;
 }
 
@@ -131,7 +131,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     repair: options.repair ?? "synthetic",
     chats: true,
     children: [...subAgents.map((sub) => definitionOf(sub)), ...inTools(definition)],
-    // Whoever has the word may have called it.
+    // Any agent of the family may have called it.
     childAt: (segment) => inCalls.find(({ name: called }) => segment.endsWith(`/${called}`)),
     hooks: definition.hooks,
     interruptMessage: options.interruptMessage,
@@ -171,7 +171,7 @@ async function sharedLoop(frame: Frame, definition: ChatDefinition): Promise<End
   return outputKey === undefined ? ended : { ...ended, outputKey };
 }
 
-/** What each agent(…) was made of, for those that hand over to it. */
+/** The definition of each agent(…), for agents that hand over to it. */
 const chats = new WeakMap<object, ChatDefinition>();
 
 function inTools({ tools }: ChatDefinition): readonly Definition[] {
@@ -273,7 +273,7 @@ async function verdictOf(agent: ChatDefinition, desk: Desk, name: string, args: 
     const value = JSON.stringify(name) ?? String(name);
     throw belayError("OPTION_INVALID", { option: "tool", value, needed: `one of ${known}` });
   }
-  // Whether a tool that looks at the arguments would ask is only told by running it.
+  // Whether a tool that reads the arguments would ask is known only by running it.
   const { needsApproval } = tool;
   return verdictOn({ desk }, agent, tool, args, typeof needsApproval === "function" ? true : needsApproval);
 }

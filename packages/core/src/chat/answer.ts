@@ -115,7 +115,7 @@ export class Answer {
     return parts.some(isNothing) ? parts.filter((part) => !isNothing(part)) : parts;
   }
 
-  /** What is kept of an answer that was cut: undefined where nobody saw a word of it and no call was complete. */
+  /** Returns the kept parts of a cut answer: undefined if no word of it was shown and no call was complete. */
   cutParts(): readonly Part[] | undefined {
     const parts = this.parts();
     const text = parts.some((part) => part.type === "text" && !isBlank(part.text));
@@ -178,7 +178,7 @@ export class Answer {
     if (this.#free < 0 && !this.#counted().take(value)) throw this.#tooLarge();
   }
 
-  /** What is there already is counted once. */
+  /** Counts the present parts once. */
   #counted(): Room {
     if (this.#room === undefined) {
       this.#room = new Room(this.#desk.maxBytes);
@@ -210,7 +210,7 @@ export class Answer {
   }
 }
 
-/** No provider takes it back, and nobody saw it. */
+/** True for a part that no provider takes back and no reader saw. */
 function isNothing(part: Part): boolean {
   return part.type === "text" && part.text === "" && part.provider === undefined;
 }

@@ -15,7 +15,7 @@ function says(...events: unknown[]): Model {
   };
 }
 
-/** What throws when it is looked at. */
+/** A value that throws when it is read. */
 function odd(): Error {
   const look = () => {
     throw new Error("do not look");
@@ -103,7 +103,7 @@ describe("models that do not behave", () => {
     it.each([
       ["", undefined],
       [", with hooks around it,", { afterModel: () => {} }],
-    ])(`a model whose stream() ${what}%s is MODEL_FAILED, and the thread can go on`, async (_, hooks) => {
+    ])(`a model whose stream() ${what}%s is MODEL_FAILED, and the thread can continue`, async (_, hooks) => {
       let broken = true;
       const fine = says().stream;
       const model = {
@@ -117,7 +117,7 @@ describe("models that do not behave", () => {
     });
   }
 
-  it("events nobody knows are left out; what comes after finish too", async () => {
+  it("unknown events are left out; events after finish too", async () => {
     const usage = { inputTokens: 1, outputTokens: 1 };
     const kit = await openKit(
       says(
@@ -146,7 +146,7 @@ describe("models that do not behave", () => {
     expect(await again.all).toEqual(live.filter((event) => !/^(turn|text)/.test(event.type)));
   });
 
-  it("a call without an id, a tool name that is no text: told to the model, valid for every provider", async () => {
+  it("a call without an id, a tool name that is no text: the model reads it, in a prompt valid for every provider", async () => {
     const kit = await openKit(
       says({ type: "call", tool: "x", args: "{}" }, { type: "call", id: 7, tool: undefined, args: {} }),
     );

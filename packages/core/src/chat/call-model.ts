@@ -48,7 +48,7 @@ export interface ModelCall {
   readonly retry: RetrySettings;
   /** Tries made before, by this process or one that crashed. */
   readonly attempt: number;
-  /** Its text is not part of the conversation, and is not streamed to anyone. */
+  /** Its text is not part of the conversation, and is not streamed. */
   readonly quiet?: boolean;
 }
 
@@ -109,7 +109,7 @@ function take(frame: Frame, call: ModelCall, answer: Answer, event: ModelEvent, 
   }
 }
 
-/** Refused before anyone sees it: a reader would get it, and the record could not hold it. */
+/** Refuses text before any reader sees it, if the record could not hold it. */
 function said({ type, text }: Extract<ModelEvent, { type: "text" | "reasoning" }>): string {
   if (typeof text !== "string") throw new TypeError(`the model's ${type} event has no text`);
   return text;
@@ -199,11 +199,11 @@ class Calling implements StopListener, Speech {
       if (step.done) return this.#end("finished");
       this.#limits?.heard();
       take(this.#frame, this.#call, this.#answer, step.value, this.#attempt);
-      // What was just published may have made a reader stop the run.
+      // A reader may have stopped the run because of the text that was just published.
       if (this.#over) return;
       if (step.value.type === "finish") return this.#finished(step.value.finish);
     } catch (error) {
-      // What the model goes on to say is not waited for, and need not be made.
+      // The rest of the model's answer is not awaited.
       return this.#expire(error);
     }
     this.#read();
@@ -240,7 +240,7 @@ class Calling implements StopListener, Speech {
     this.#frame.draft({ type: "model-wait", reason, retry: next }, this.#attempt + 1);
   }
 
-  /** How long to wait for another try, or, where there is none, what this one failed with. */
+  /** Returns the wait before the next try, or the error of this one if there is no other. */
   #judge(error: unknown): number | BelayError {
     const { retry, model } = this.#call;
     const tries = this.#tries;
@@ -251,7 +251,7 @@ class Calling implements StopListener, Speech {
       if (!again) return modelError(model, tries, error);
       return retryDelay(retry, tries, error, this.#frame.clock.now(), Math.random());
     } catch {
-      // Anything can be thrown, also what throws when it is looked at: nobody else would hear of it.
+      // Anything can be thrown, also a value that throws when it is read: no other code would report it.
       return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason: errorText(error) }, error);
     }
   }

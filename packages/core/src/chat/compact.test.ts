@@ -77,7 +77,7 @@ describe.each(eachStore)("H4: a budget on $name", ({ make }) => {
     expect(kit.problems()).toEqual([]);
   });
 
-  it("a crash while the summary is made leaves the history as it was; whoever goes on makes it", async () => {
+  it("a crash while the summary is made leaves the history as it was; the next process makes it", async () => {
     const store = await make();
     const side = faultyStore(store);
     const stalling = summariser([[{ text: "wh" }, { stall: true }]]);
@@ -126,7 +126,7 @@ describe("H4: a budget", () => {
     expect(factProblems(await factsOf(store))).toEqual([]);
   });
 
-  it("a stop while the summary is made stops it, adds nothing, and the run goes on from there", async () => {
+  it("a stop while the summary is made stops it, adds nothing, and the run continues from there", async () => {
     const model = summariser([[{ text: "wh" }, { stall: true }], "what was said"]);
     const kit = await talk({ maxTokens: 500, keepTokens: 250, model }, {}, 2);
     const run = kit.session.run(long("q3"));
@@ -330,7 +330,7 @@ describe("H4: a context function", () => {
     }
   });
 
-  it("R2: one that drops the cut answer still makes a valid request to go on", async () => {
+  it("R2: one that drops the cut answer still makes a valid request to continue", async () => {
     const context = (all: readonly Message[]) => all.filter(({ role }) => role === "user");
     const kit = await openKit([[{ text: "ha" }, { stall: true }], "lf"], { agent: { context } });
     const run = kit.session.run("go");
@@ -349,7 +349,7 @@ type Step =
   | { kind: "compact"; max: number; force: boolean };
 
 function take(scope: Scope, step: Step, id: string): void {
-  // Nobody answers twice in a row.
+  // No model answers twice in a row.
   const answered = scope.last === "answer" || scope.last === "cut";
   if (answered && (step.kind === "answer" || step.kind === "calls")) addInput(scope, say(`${id}.q`, "and?"));
   switch (step.kind) {

@@ -33,7 +33,7 @@ export function withFocus(budget: ContextBudget, wish: SummaryWish | undefined):
   };
 }
 
-/** Undefined when the prompt fits, or fits now, or cannot be made shorter; an end when it cannot go on. `force` shortens it although it seems to fit. */
+/** Resolves to undefined if the prompt fits, now or after a summary, or cannot be made shorter; to an end if the run cannot continue. `force` shortens it although it seems to fit. */
 export async function keepWithin(
   frame: Frame,
   agent: ChatDefinition,
@@ -83,7 +83,7 @@ export async function keepWithin(
   }
   const last = covered.at(-1)!;
   const { runId, segment, runPath } = frame.place;
-  // What a person said to several agents has one id in all of their histories.
+  // A person's message to several agents has one id in all of their histories.
   const place = runPath.includes("/") ? `${runId}.${runPath}` : runId;
   const message: Message = {
     id: `${place}.s${segment}.${last.id}`,
@@ -160,7 +160,7 @@ function transcript(message: Message): string {
   return `${who}: ${words.filter((w) => w !== "").join("\n")}`;
 }
 
-/** However little room there is, reading goes on. */
+/** However little room there is, reading continues. */
 const LEAST_BYTES = 400;
 
 /** Texts in order, as many at once as there is room for; a single one that is too long is cut in pieces. */

@@ -17,7 +17,7 @@ export interface ContextBudget {
   readonly keepTokens?: number | undefined;
   /** Writes the summaries; the agent's own model by default. */
   readonly model?: Model | undefined;
-  /** What a summary must keep. */
+  /** The subjects that a summary must keep. */
   readonly instructions?: string | undefined;
   /**
    * Asked before each request. An object that it returns has the history summed up although it fits; `focus` is added to
@@ -28,7 +28,7 @@ export interface ContextBudget {
 
 /** A person's wish for a summary now. */
 export interface SummaryWish {
-  /** What the summary must not lose, in the person's words. */
+  /** The subject that the summary must not lose, in the person's words. */
   readonly focus?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ const BUDGET: KnownOptions<ContextBudget> = {
   wanted: true,
 };
 
-/** What is wrong with an agent's `context`. */
+/** Returns the problem of an agent's `context`. */
 export function contextProblem(context: unknown): string | undefined {
   if (context === undefined || typeof context === "function") return undefined;
   if (typeof context !== "object" || context === null || Array.isArray(context)) {
@@ -69,7 +69,7 @@ function isCount(tokens: unknown): tokens is number {
   return typeof tokens === "number" && tokens >= 0;
 }
 
-/** What the loop works with: everything checked, everything that is the same each turn made once. */
+/** The input of the loop: everything checked, and everything that is the same each turn made once. */
 export interface ChatDefinition {
   readonly name: string;
   readonly model: Model;
@@ -88,7 +88,7 @@ export interface ChatDefinition {
   /** Which calls may run, must be asked for, or never run. */
   readonly permissions: CheckedPermissions | undefined;
   readonly hooks: HookTable | undefined;
-  /** Those that may have the word in the same history, by name, itself among them; undefined where it is alone. */
+  /** The agents that may have the word in the same history, by name, this one included; undefined if it is alone. */
   readonly family: ReadonlyMap<string, ChatDefinition> | undefined;
   /** Chooses what of the history is sent. */
   readonly context: ((history: readonly Message[]) => readonly Message[]) | undefined;

@@ -2,7 +2,7 @@ import { openKit } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { humanApproval, humanInput, jsonSchema, tool } from "../index.ts";
 
-/** What is asked, or what ran, when a tool's needsApproval gives `verdict`. */
+/** Returns the request, or the call that ran, for a tool whose needsApproval returns `verdict`. */
 async function gate(verdict: unknown): Promise<string | undefined> {
   const wipe = tool({
     name: "wipe",
@@ -33,7 +33,7 @@ test("Q5: a verdict that is neither yes nor no means ask", async () => {
   expect(await gate("abc".match(/b/))).toContain(unclear);
 });
 
-test("a request that nobody could answer is refused where it is written", () => {
+test("a request that cannot be answered is refused by its constructor", () => {
   const refusal = (make: () => unknown) => {
     try {
       return make();

@@ -1,5 +1,5 @@
-// May this call run? Decided once for each call, before anything of it starts: by the tool, by the rules of agent and
-// runner, by what people allowed before. A person who approves, approves exactly what is shown (Q5).
+// May this call run? Decided once for each call, before any of it starts: by the tool, by the rules of agent and
+// runner, by remembered approvals. A person approves exactly the call that is shown (Q5).
 
 import { errorText, recordedWords } from "../error.ts";
 import type { Frame } from "../frame.ts";
@@ -21,7 +21,7 @@ export type Gate =
 
 const open: Gate = { effect: "allow" };
 
-/** Waits only where somebody's rules, or the tool's own question, have to be looked at. */
+/** Waits only if rules, or the tool's own question, have to be evaluated. */
 export function gateOf(frame: Frame, agent: ChatDefinition, ready: ReadyCall): Gate | Promise<Gate> {
   const { needsApproval, destructive } = ready.tool;
   const free = needsApproval === false || (needsApproval === undefined && !destructive);
@@ -40,7 +40,7 @@ async function judge(frame: Frame, agent: ChatDefinition, ready: ReadyCall): Pro
   return { effect: "ask", interrupt: approvalOf(frame, ready, request, rule) };
 }
 
-/** What the tool itself says: it needs no approval, it does, or it does and says how to ask. */
+/** Returns the tool's own verdict: it needs no approval, it does, or it does with this request. */
 async function ownVerdict(
   frame: Frame,
   agent: ChatDefinition,
@@ -52,7 +52,7 @@ async function ownVerdict(
   try {
     const verdict: boolean | Request<Approval> | null | undefined = await needsApproval(args as never, ctx as never);
     if (typeof verdict === "boolean") return verdict;
-    // Nothing, a text, a number: whoever wrote it meant something, and running is the answer that cannot be taken back.
+    // Nothing, a text, a number: its author meant something, and a run cannot be taken back.
     if (typeof verdict !== "object" || verdict === null) {
       throw new Error(
         `its needsApproval gave ${JSON.stringify(verdict) ?? "nothing"}, neither true nor false nor a request.`,
@@ -67,7 +67,7 @@ async function ownVerdict(
   }
 }
 
-/** What the rules say of running `tool` with `args`; with `asks`, the tool itself wants a person to look at it. */
+/** Returns the verdict of the rules on `tool` with `args`; with `asks`, the tool itself wants a person. */
 export async function verdictOn(
   frame: Pick<Frame, "desk">,
   agent: Pick<ChatDefinition, "permissions">,
@@ -85,7 +85,7 @@ export async function verdictOn(
   return decide({ name, readOnly, repeatable, destructive }, args, asks, sources, desk.unattended);
 }
 
-/** What forbids a call that a person has approved: a rule of agent or runner. What people let be remembered only allows. */
+/** Returns the rule of agent or runner that forbids a call that a person approved. Remembered rules only allow. */
 export function denial(
   frame: Pick<Frame, "desk">,
   agent: Pick<ChatDefinition, "permissions">,

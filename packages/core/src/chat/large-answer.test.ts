@@ -6,7 +6,7 @@ import { scriptedModel } from "../testing/index.ts";
 const most = 1000;
 const limited = { runner: { maxBytes: most } };
 const bytesOf = (parts: readonly Part[]) => Buffer.byteLength(JSON.stringify(parts));
-/** What a part of text takes beside its text. */
+/** The bytes of a part of text beside its text. */
 const around = bytesOf([{ type: "text", text: "" }]);
 const tooLarge = { status: "failed", error: { code: "TOO_LARGE" } };
 
@@ -27,7 +27,7 @@ function saying(make: () => Iterable<ModelEvent>) {
   return { model, told };
 }
 
-/** Far more than anybody takes. */
+/** Far more than any reader takes. */
 function* forEver(...events: ModelEvent[]): Generator<ModelEvent> {
   for (let n = 0; n < 10_000; n++) yield* events;
 }
@@ -35,7 +35,7 @@ function* forEver(...events: ModelEvent[]): Generator<ModelEvent> {
 const text = (words: string, block?: string): ModelEvent => ({ type: "text", text: words, ...(block && { block }) });
 
 describe("an answer that is larger than a record may be", () => {
-  test("P12, S7: one without end is cut while it streams: its request is aborted, and what was shown is kept, tagged, to go on from", async () => {
+  test("P12, S7: an endless answer is cut while it streams: its request is aborted, and the shown text is kept, tagged, for a resume", async () => {
     const { model, told } = saying(() => forEver(text("12345678")));
     const kit = await openKit(model, limited);
     const run = kit.session.run("go");

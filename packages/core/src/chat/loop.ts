@@ -1,5 +1,5 @@
-// The loop of model and tools. It keeps no state of its own: what comes next is read from the scope's history, so a
-// run goes on from wherever the last one stopped, in any process, by the same code that runs it the first time.
+// The loop of model and tools. It keeps no state of its own: the next step is read from the scope's history, so a
+// run continues from any point, in any process, by the same code that runs it the first time.
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
@@ -27,7 +27,7 @@ import { TurnCalls } from "./turn-calls.ts";
 export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<Ended> {
   for (;;) {
     const { action, active, last, callsBy } = frame.scope;
-    // While only answered calls run, nothing goes on, and nothing ends.
+    // While only answered calls run, no turn starts and no agent ends.
     if (!frame.beginning.mayCallModel && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
     if (action !== undefined && last !== "calls") return acted(frame, agent, action);
     // Open calls are of the agent that made them, also where one of them has handed over.
@@ -98,7 +98,7 @@ async function openAnswer(frame: Frame, agent: ChatDefinition): Promise<Next> {
   return next === "on" ? next : { ...next, turn };
 }
 
-/** Calls that an earlier stretch left open: each goes on by what is on record of it. */
+/** Calls that an earlier segment left open: each continues by its record. */
 async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const { scope } = frame;
   frame.turnStart(scope.turn, 1);
@@ -113,7 +113,7 @@ async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
   return new Promise((then) => runCalls(frame, agent, found, lost, scope.calls, turn, then));
 }
 
-/** What follows of a turn is told once. By callbacks, down to the model: promises for each part of a turn were much of what it cost. */
+/** Called once with the rest of a turn. By callbacks, down to the model: promises for each part of a turn were much of its cost. */
 type Then = (next: Next | Promise<Next>) => void;
 
 function runCalls(
@@ -265,7 +265,7 @@ function inTurn(next: Next, turn: number): Next {
   return next.turn === undefined ? { turn, ...next } : { ...next, turn };
 }
 
-/** What the model said, and where it stands. */
+/** The model's answer, and its place. */
 interface Said {
   readonly frame: Frame;
   readonly agent: ChatDefinition;
@@ -298,7 +298,7 @@ function conclude(said: Said, then: Then): void {
   then(settle(frame, agent, before + answer.text(), facts, finish).then((next) => inTurn(next, turn)));
 }
 
-/** What was seen of an answer that an error ended is kept, without calls: the next try makes its own. */
+/** Keeps the shown part of an answer that an error ended, without calls: the next try makes its own. */
 function failed(said: Said, error: BelayError, finish?: Message["finish"]): Ended {
   const { answer, attempt } = said.end;
   const parts = answer.cutParts()?.filter((part) => part.type !== "call");

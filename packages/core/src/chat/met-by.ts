@@ -1,4 +1,4 @@
-// What a stop has met of calls that did not come to move in this stretch.
+// The part of a stop's receipt for calls that did not move in this segment.
 
 import type { Frame } from "../frame.ts";
 import type { CallState } from "../journal/state.ts";

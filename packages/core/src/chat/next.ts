@@ -1,4 +1,4 @@
-// What follows from a step of the loop: another one, or the end of the stretch.
+// The result of a step of the loop: another step, or the end of the segment.
 
 import { type Ended, noCalls, type StoppedCalls } from "../agent.ts";
 import type { Fact } from "../event.ts";

@@ -1,5 +1,5 @@
-// What an open call does next, read from its record: run, wait for a person, end with what a person said, or go on where
-// it waits in memory. The same question for a call of this turn and for one that another process left.
+// The next step of an open call, read from its record: run, wait for a person, end with an answer, or continue in
+// memory. The same question for a call of this turn and for one that another process left.
 
 import { belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
@@ -92,7 +92,7 @@ function gated(frame: Frame, agent: ChatDefinition, ready: PreparedCall): NextCa
   });
 }
 
-/** `lost` collects the ends of tries that a crash cut off; undefined where that is all there is to it. */
+/** `lost` collects the ends of tries that a crash cut off. Undefined if there is no other step. */
 export function openCall(
   frame: Frame,
   agent: ChatDefinition,
@@ -118,7 +118,7 @@ function startedCall(
   call: CallState,
   lost: Fact[],
 ): NextCall | Promise<NextCall> | undefined {
-  // A call to an agent is never in doubt: what that has done is on record, and it goes on from there.
+  // A call to an agent is never in doubt: its work is on record, and it continues from there.
   if (agent.tools.get(call.part.tool)?.agent !== undefined) return goesOn(frame, agent, call, "goesOn");
   const live = frame.desk.hot.take(call.address);
   if (live instanceof LiveCall) return { call, live };
@@ -131,7 +131,7 @@ function startedCall(
   return cutCall(frame, agent, call, lost);
 }
 
-/** From its recorded steps: where it is on record as started, or (`resumes`) was held after it ran in part. */
+/** Continues from its recorded steps: if it is on record as started, or (`resumes`) was held after it ran in part. */
 async function goesOn(
   frame: Frame,
   agent: ChatDefinition,
@@ -188,7 +188,7 @@ function cutCall(
     lost.push(frame.toolEnd(call, "unknown", null, false));
     return undefined;
   }
-  // What was tried has ended, whatever becomes of it.
+  // The earlier try has ended, with any outcome.
   if (call.status === "started") lost.push(frame.toolEnd(call, "unknown", null, true));
   const raise = doubtOf(frame, call);
   return { call, raise, waits: [raise.id] };
@@ -251,7 +251,7 @@ async function approvedCall(
   call: CallState,
   edited: Json | undefined,
 ): Promise<NextCall> {
-  // What was approved is what the hooks made of it, unless the person has changed it again.
+  // The person approved the hooks' arguments, unless the person has edited them.
   const { args, changedBy } = frame.desk.request(call.gate!)!.interrupt;
   const hooked = changedBy !== undefined && edited === undefined;
   const ready = await prepareCall(agent.tools, call, hooked ? args : edited);

@@ -112,7 +112,7 @@ describe("an agent with an output schema", () => {
   });
 });
 
-it("P12, F4: an output that the schema makes larger than maxBytes fails the run, on record; the answer is kept, and resume() with a larger bound goes on from it", async () => {
+it("P12, F4: an output that the schema makes larger than maxBytes fails the run, on record; the answer is kept, and resume() with a larger bound continues from it", async () => {
   const store = memoryStore();
   const model = scriptedModel(['{"times":2000}', "never"]);
   const output = z.object({ times: z.number() }).transform(({ times }) => "x".repeat(times));

@@ -1,5 +1,5 @@
-// What is sent for the next turn: the history as it is, and, to go on in the middle of an answer, that answer
-// without its mark and a note that the history never sees (R2).
+// The request of the next turn: the history as it is, and, to continue in the middle of an answer, that answer
+// without its mark and a note that the history never has (R2).
 
 import { belayError, errorText } from "../error.ts";
 import { historyProblems } from "../history-problems.ts";
@@ -34,7 +34,7 @@ export function promptFor(
   return messages;
 }
 
-/** What the agent's own `context` makes of the history; it must still be one that every provider takes (H4). */
+/** Returns the history as the agent's own `context` makes it; every provider must still take it (H4). */
 function chosen(agent: string, prompt: readonly Message[], context: NonNullable<ChatDefinition["context"]>): Message[] {
   let messages: readonly Message[];
   try {

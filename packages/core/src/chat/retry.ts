@@ -99,7 +99,7 @@ export function statusWords(error: unknown): string {
   const status = statusIn(error);
   if (status === undefined) return "";
   const url = [...chain(error)].map((e) => e.url).find((each) => typeof each === "string");
-  // What follows the question mark may be a key.
+  // The query may contain a key.
   return status === 404 && typeof url === "string" ? ` (status 404 at ${url.split("?")[0]})` : ` (status ${status})`;
 }
 
@@ -110,7 +110,7 @@ export function brokeOff(error: unknown): boolean {
   return status !== undefined && status < 400;
 }
 
-/** What the provider asks for (retry-after), else doubling with a random part from `random` (0 to 1). */
+/** Returns the wait that the provider asks for (retry-after), else doubling with a random part from `random` (0 to 1). */
 export function retryDelay(
   settings: RetrySettings,
   tries: number,

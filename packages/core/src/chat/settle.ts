@@ -25,7 +25,7 @@ export async function settle(
     if (frame.scope.last !== "answer") return "on";
     facts = [];
   }
-  // The model has ended, and there are no calls to hold: whoever runs this agent asks no other one.
+  // The model has ended, and there are no calls to hold: the agent around this one runs no other.
   if (frame.signal.halts("after-model")) frame.signal.haltAt("after-tools");
   const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
   if (agent.output === undefined) return { output: text, ...ended };
@@ -104,7 +104,7 @@ function corrections(messages: readonly Message[]): number {
     const message = messages[i]!;
     if (message.role !== "user") continue;
     if (message.origin !== "runtime") break;
-    // Late results are told between them.
+    // Late results stand between them.
     if (!message.id.endsWith(".late")) count += 1;
   }
   return count;

@@ -22,7 +22,7 @@ export function tokensOf(message: Message): number {
   return tokens;
 }
 
-/** What goes with the messages: the tools, and the schema of the answer. */
+/** Returns the tokens beside the messages: the tools, and the schema of the answer. */
 export function tokensBeside(request: ModelRequest): number {
   let tokens = ofRequests.get(request);
   if (tokens === undefined) {

@@ -12,11 +12,11 @@ import { fitting, type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import type { ChatDefinition } from "./definition.ts";
 
-/** What hooks make of a call before anyone judges it: other arguments, or its end without running. */
+/** A call after its hooks, before it is judged: other arguments, or its end without running. */
 export type HookedCall =
   | { readonly ranArgs?: Json }
   | { readonly outcome: "rejected" | "ok"; readonly output: Json }
-  /** A stop came: nobody waits for it. */
+  /** A stop arrived: no code waits for it. */
   | undefined;
 
 /** The hooks for a call that can be made at all. */
@@ -54,7 +54,7 @@ export async function askHooks(frame: Frame, call: CallState, hooks: readonly Ho
   return canonical(args) === canonical(asked) ? {} : { ranArgs: args };
 }
 
-/** What is recorded of a call that has run; `late`, of one that a stop or its time has left behind. Never rejects. */
+/** Returns the recorded output of a call that has run; `late`, of one that a stop or its time has left behind. Never rejects. */
 export type AfterTool = (
   call: CallState,
   ran: Json | undefined,

@@ -30,13 +30,13 @@ import type { AfterTool } from "./tool-hooks.ts";
 
 const none: readonly never[] = [];
 
-/** What a call does after a person has decided. */
+/** The next step of a call after a person has decided. */
 export type Resolve = (call: CallState) => NextCall | Promise<NextCall>;
 
 export class TurnCalls implements Recording, StopListener {
   readonly #frame: Frame;
   readonly #graceMs: number;
-  /** What is recorded with the first starts. */
+  /** Recorded with the first starts. */
   #first: readonly Fact[];
   readonly #calls: readonly NextCall[];
   readonly #resolve: Resolve;
@@ -67,20 +67,20 @@ export class TurnCalls implements Recording, StopListener {
   #finished: string[] | undefined;
   /** Recorded as started, and met by a stop before they did. */
   #heldBack: ReadyCall[] | undefined;
-  /** To go on in their place, and met by a stop before they did. */
+  /** Calls that were to continue in their place, and met a stop before they did. */
   #unmoved: CallState[] | undefined;
   /** Decided by a person, and met by a stop before that was looked at. */
   #unresolved: string[] | undefined;
-  /** Why one of them cannot go on. */
+  /** The reason why one of them cannot continue. */
   broken: BelayError | undefined;
   #brokenCalls: CallState[] | undefined;
-  /** What agents inside calls had on their way when a stop met them, and what it met in each, by the call. */
+  /** The pending facts of agents inside calls when a stop met them, and its effect on each, by the call. */
   #childFacts: readonly Fact[] = none;
   #inside: Map<string, StoppedCalls> | undefined;
-  /** What they were saying. */
+  /** Their text. */
   partialText = "";
   readonly #done: (calls: TurnCalls) => void;
-  /** What hooks make of what a call gave. */
+  /** Applies hooks to the output of a call. */
   readonly after: AfterTool | undefined;
 
   constructor(
@@ -104,12 +104,12 @@ export class TurnCalls implements Recording, StopListener {
 
   /** Records `first` with the starts of all calls that can start, and runs the calls to their end. */
   start(): void {
-    // Nothing can move but by people's answers, and nobody knows of the questions yet: they are asked with the pause.
+    // Nothing can move except by answers, and the requests are not raised yet: they are raised with the pause.
     if (this.#open > 0 && this.#calls.every(asks) && !this.#frame.signal.halts("after-model")) return this.#finish();
     this.#write();
   }
 
-  /** What is to be recorded with the end, where nothing was recorded before. */
+  /** Returns the facts to record with the end, if nothing was recorded before. */
   unwritten(): readonly Fact[] {
     return this.#written ? none : this.facts();
   }
@@ -136,20 +136,20 @@ export class TurnCalls implements Recording, StopListener {
     return this.#open === 0;
   }
 
-  /** What a stop must still record: calls whose start is on record go back to held. */
+  /** Returns the facts that a stop must still record: calls whose start is on record go back to held. */
   holds(): readonly Fact[] {
     if (this.#heldBack === undefined) return [...this.#childFacts, ...this.breaks()];
     const keeps = this.#frame.signal.stop?.keepsRequests;
     const held = this.#heldBack.flatMap(({ call, goesOn, resumes }) => {
       const outcome = heldOutcome({ cut: call.cut, resumes: goesOn === true || resumes === true });
-      // One that goes on, and waits for another answer, too, has its end: nobody will give it, unless that is still asked for.
+      // One that continues, and waits for another answer, too, has its end: no answer can arrive, unless the request stays open.
       const waits = goesOn && call.steps?.some(({ kind, settled }) => kind === "ask" && settled === undefined);
       return waits && keeps ? [] : [this.#frame.toolEnd(call, outcome, null, !waits)];
     });
     return [...this.#childFacts, ...held, ...this.breaks()];
   }
 
-  /** Calls that went another way than what is on record: nothing was done, and they go on from it once their code is right. */
+  /** Calls whose code diverged from the record: they did nothing, and continue once their code is right. */
   breaks(): readonly Fact[] {
     return this.#brokenCalls?.map((call) => this.#frame.toolEnd(call, "interrupted", null, true)) ?? none;
   }
@@ -227,7 +227,7 @@ export class TurnCalls implements Recording, StopListener {
     }
     this.#due = added(this.#due, next);
     if (next.tool.serial) this.#serialRunning = true;
-    // On record as started, where it only goes on after a person's answer.
+    // On record as started, if it only continues after a person's answer.
     if (next.goesOn) return facts;
     const plain = next.ranArgs === undefined && next.rule === undefined;
     return added(facts, plain ? this.#frame.toolStart(call) : this.#frame.changedStart(call, next));
@@ -287,7 +287,7 @@ export class TurnCalls implements Recording, StopListener {
   #decided(call: CallState): boolean {
     if (this.#over || this.#asking?.delete(call) !== true) return false;
     this.#pending += 1;
-    // What a schema has to say holds up no stop: the call is held, as decided as it is.
+    // A schema that takes time holds up no stop: the call is held, with its decision.
     void this.#frame.signal.orStopped(Promise.resolve(this.#resolve(call))).then((next) => {
       this.#pending -= 1;
       if (this.#over) return;
@@ -313,7 +313,7 @@ export class TurnCalls implements Recording, StopListener {
     point("tool:start", ready.call);
     const { agent } = ready.tool;
     if (this.#frame.signal.stop !== undefined) {
-      // A call to an agent goes on in its place.
+      // A call to an agent continues in its place.
       if (agent !== undefined && ready.goesOn) this.#unmoved = added(this.#unmoved, ready.call);
       else this.#heldBack = added(this.#heldBack, ready);
       if (ready.tool.serial) this.#serialRunning = false;
@@ -343,7 +343,7 @@ export class TurnCalls implements Recording, StopListener {
       switch (end.how) {
         case "completed":
           running.action = end.action;
-          // What it said last was cut, and its rest fits on its own only.
+          // Its last words were cut, and the rest fits on its own only.
           return running.ended("ok", fittingResult("ok", end.output, this.#frame.desk.maxBytes));
         case "failed":
           running.first = end.facts;
@@ -355,7 +355,7 @@ export class TurnCalls implements Recording, StopListener {
           this.#childFacts = [...this.#childFacts, ...end.facts];
           this.partialText += end.partialText;
           this.#running -= 1;
-          // One that never began has nothing on record to go on from: its call is held like any other.
+          // An agent that never began has nothing on record to continue from: its call is held like any other.
           if (this.#frame.desk.scope(path)?.runId === this.#frame.place.runId) {
             this.#stopped = added(this.#stopped, call.part.id);
           } else this.#heldBack = added(this.#heldBack, ready);
@@ -367,7 +367,7 @@ export class TurnCalls implements Recording, StopListener {
     });
   }
 
-  /** What it asks is asked now: the others may take long. */
+  /** Raises its requests now: the other calls may take long. */
   #agentAsks(call: CallState, path: string, facts: readonly Fact[]): void {
     const wait = () => {
       this.#running -= 1;
@@ -472,12 +472,12 @@ class RunningCall implements CallEnding, Recording {
   readonly #call: CallState;
   readonly #serial: boolean;
   live: LiveCall | undefined;
-  /** What an agent inside it recorded last, and what it did that ends those above it. */
+  /** The last facts of an agent inside it, and its action that ends the agents above. */
   first: readonly Fact[] | undefined;
   action: Action | undefined;
   /** The path of an agent inside it that has failed. */
   failed: string | undefined;
-  /** What ran, where it is not what the model asked for. */
+  /** The arguments that ran, if they differ from the model's. */
   ranArgs: Json | undefined;
   #outcome: Outcome = "unknown";
   #output: Json = null;
@@ -521,7 +521,7 @@ class RunningCall implements CallEnding, Recording {
   }
 
   facts(): readonly Fact[] {
-    // Others inside that agent may have asked people, and nobody goes on with them.
+    // Other agents inside that one may have open requests, and no code continues them.
     const { desk } = this.#frame;
     const open = this.failed === undefined ? none : desk.closedBelow(this.#frame, this.failed, true, this.first);
     const result = { outcome: this.#outcome, output: this.#output };
@@ -530,7 +530,7 @@ class RunningCall implements CallEnding, Recording {
     return this.first === undefined ? end : [...open, ...this.first, ...end];
   }
 
-  /** Questions that nobody waits for any more, and what it did besides. */
+  /** Withdraws requests that no code waits for, and adds its other actions. */
   #more(): readonly Fact[] {
     const { live, action } = this;
     if (live === undefined) return action === undefined ? none : [this.#frame.acted(action)];
@@ -556,7 +556,7 @@ function added<T>(list: T[] | undefined, item: T): T[] {
   return list;
 }
 
-/** It has begun, and goes on: a serial call before it that cannot begin yet does not hold it up. */
+/** It has begun, and continues: a serial call before it that cannot begin yet does not hold it up. */
 function isUnderWay(next: NextCall): boolean {
   return "live" in next || ("goesOn" in next && next.goesOn === true);
 }

@@ -213,7 +213,7 @@ test("O3: a request that expires counts by its `onExpire`", async () => {
   }
 });
 
-test("O3: with nobody there to ask, the node is rejected", async () => {
+test("O3: in an unattended run the node is rejected", async () => {
   const seen: unknown[] = [];
   const { runner, session } = await open(release(seen, [withUndo]), memoryStore(), { unattended: true });
   expect(await session.run("v1").result).toMatchObject({ status: "completed", output: "undone" });

@@ -16,10 +16,10 @@ const line = () =>
     .edge("a", "b")
     .edge("b", END);
 
-/** As somebody writes it who has no types. */
+/** As a program without types writes it. */
 const compile = (options: object) => line().compile(options as never);
 
-describe("G4: what a graph cannot mean is refused where it is written", () => {
+describe("G4: an impossible graph is refused by its definition", () => {
   test.each([
     ["a breakpoint that is no list", { interruptBefore: "b" }, 'interruptBefore is "b", which is no list of nodes'],
     ["a condition that is none", { interruptAfter: [{ node: "b", when: 3 }] }, "breakpoint at b is 3, not a function"],
@@ -90,7 +90,7 @@ describe("what a node does to the state of its graph", () => {
   });
 });
 
-test("G4: a branch that chooses what is no name is told what it chose", async () => {
+test("G4: the error of a branch that chooses no name has its choice", async () => {
   const g = graph("g")
     .node("a", () => 1)
     .edge(START, "a")
@@ -121,7 +121,7 @@ test("G4: a branch or a breakpoint that throws is named, with what it threw", as
   ]);
 });
 
-test("S1: a stop does not wait for a `before` that never ends; going on asks it again", async () => {
+test("S1: a stop does not wait for a `before` that never ends; a resume calls it again", async () => {
   let asked = 0;
   const never = new Promise<never>(() => {});
   const g = graph("g")

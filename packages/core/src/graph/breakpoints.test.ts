@@ -20,7 +20,7 @@ import { END, START } from "./shape.ts";
 const open = (root: Agent<unknown, never>, store: Store = memoryStore()) =>
   createRunner({ agent: root as Agent<unknown, unknown>, store }).open("t");
 
-/** A node that says who it is of what it was given. */
+/** A node that adds its name to its input. */
 const tag = (key: string, done?: string[]) => (input: Json) => {
   done?.push(key);
   return `${key}(${typeof input === "string" ? input : JSON.stringify(input)})`;
@@ -105,7 +105,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(await other.resume().result).toMatchObject({ output: "hi!!!" });
   });
 
-  test("G1: siblings go on to their own end, and a tool that asks comes before a node that waits", async () => {
+  test("G1: siblings run to their own end, and a tool that asks comes before a node that waits", async () => {
     let paid = 0;
     const pay = tool({
       name: "pay",
@@ -144,7 +144,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     const session = await open(g, store);
     expect(session.pauseType).toBe("tool_interrupt");
     expect(session.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "node"]);
-    // A worker runs what was answered, and leaves the node to somebody.
+    // A worker runs the answered call, and leaves the node to a person.
     await session.answer(request.id, approve());
     await until(() => paid === 1);
     await moveOn(threadOf(session), 3, new Set());
@@ -210,7 +210,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(await session.resume().result).toMatchObject({ status: "completed", output: "x(hi)" });
   });
 
-  test("G1: a graph as a tool stops in the call, and the call goes on from there", async () => {
+  test("G1: a graph as a tool stops in the call, and the call continues from there", async () => {
     const inner = graph("inner")
       .node("x", tag("x"))
       .edge(START, "x")
@@ -243,7 +243,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(second.pauseType).toBe("node_interrupt");
     await second.resume().result;
     expect(second.interrupts).toMatchObject([{ address: "flow/step_b#0", reason: "after" }]);
-    // What has given before is not stopped after.
+    // A node that had its output before is not stopped after.
     await second.setBreakpoint({ node: "step_a", at: "after" });
     expect(await second.resume().result).toMatchObject({ status: "completed", output: "c(b(a(hi)))" });
     await second.setBreakpoint({ node: "step_b", stop: false });

@@ -1,4 +1,4 @@
-// Where a run of a graph stands, read from its record (G3). Derived each time: what a run goes on from is the journal.
+// The position of a run of a graph, read from its record (G3). Derived each time: a run continues from the journal.
 
 import type { Checkpoint } from "../agent.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -19,7 +19,7 @@ export function checkpointOf(
   try {
     record.read();
   } catch {
-    // A branch that throws fails the run when it goes on; up to there this is where it stands.
+    // A branch that throws fails the run when it is resumed; this is the position up to there.
   }
   const { open, state, waiting } = record.flow;
   const halts = new Map(interrupts.map((interrupt) => [interrupt.address, interrupt]));

@@ -36,7 +36,7 @@ describe("what comes next in a graph", () => {
     }
   });
 
-  test("a join, and the end, get what came in the order in which the graph names its nodes, whoever was first", () => {
+  test("a join, and the end, get the values in the order in which the graph names its nodes, not in the order of arrival", () => {
     for (const order of [
       ["a#0", "b#0"],
       ["b#0", "a#0"],

@@ -1,5 +1,5 @@
-// What comes next in a graph, as a function of what its nodes gave, in the order in which that was recorded. It runs
-// nothing and keeps nothing: whoever goes on builds it anew from the journal, and gets the same nodes with the same
+// The next nodes of a graph, as a function of the recorded outputs of its nodes, in their order. It runs
+// nothing and keeps nothing: a resume builds it again from the journal, and gets the same nodes with the same
 // inputs.
 
 import { belayError, errorText, shown } from "../error.ts";
@@ -22,7 +22,7 @@ export interface Visit {
 /** When a node with several predecessors runs: for each input that arrives, or once for all. */
 export type Trigger = "any" | "all";
 
-/** What a function says that the graph was given; where it throws, which one that was. */
+/** Returns the value of a function of the graph; if it throws, the error names the function. */
 export function saidBy<T>(graph: string, what: string, say: () => T): T {
   try {
     return say();
@@ -36,7 +36,7 @@ export class Flow {
   readonly #trigger: Trigger | undefined;
   readonly #maxSteps: number;
   readonly #visits = new Map<string, number>();
-  /** What has arrived at nodes that wait for more, by where it came from. */
+  /** Values at nodes that wait for more, by their source. */
   readonly #waiting = new Map<string, Map<string, Json>>();
   readonly #arrived = new Map<string, Json>();
   /** Visits that have begun, or may, and have not handed on what they gave. */
@@ -57,17 +57,17 @@ export class Flow {
     return [...this.#open.values()];
   }
 
-  /** What waits at joins, by node. */
+  /** Values that wait at joins, by node. */
   get waiting(): Readonly<Record<string, Readonly<Record<string, Json>>>> {
     return Object.fromEntries([...this.#waiting].map(([key, from]) => [key, Object.fromEntries(from)]));
   }
 
-  /** What the graph gives, once nothing is open: what arrived at END, by its node where several led there. */
+  /** The output of the graph, once no node is open: the values at END, by their node if several led there. */
   get output(): Json {
     return this.#inputOf(this.#arrived, false);
   }
 
-  /** What the graph was given goes to its first nodes. */
+  /** Passes the input of the graph to its first nodes. */
   begin(input: Json): void {
     this.#handOn(START, input);
   }
@@ -76,7 +76,7 @@ export class Flow {
     if (patch !== undefined) this.state = { ...this.state, ...patch };
   }
 
-  /** What a visit gave goes on. */
+  /** Passes the output of a visit on. */
   gave({ id, key }: Visit, output: Json): void {
     this.#open.delete(id);
     this.#handOn(key, output);
@@ -166,7 +166,7 @@ export class Flow {
     this.#visit(key, this.#inputOf(waiting, this.#trigger === "all"), waiting.size === 1 ? only! : "");
   }
 
-  /** One that came alone as it is; several by where they came from, as the graph names them, whoever was first. */
+  /** Returns a single value as it is, and several by their source, in the order of the graph. */
   #inputOf(arrived: ReadonlyMap<string, Json>, always: boolean): Json {
     if (arrived.size < 2 && !always) {
       const [only = null] = arrived.values();

@@ -8,7 +8,7 @@ import { END, START } from "./shape.ts";
 const open = (root: Agent<unknown, never>, store: Store = memoryStore()) =>
   createRunner({ agent: root as Agent<unknown, unknown>, store }).open("t");
 
-/** A node that says who it is of what it was given. */
+/** A node that adds its name to its input. */
 const tag = (key: string, done?: string[]) => (input: Json) => {
   done?.push(key);
   return `${key}(${typeof input === "string" ? input : JSON.stringify(input)})`;

@@ -27,11 +27,11 @@ export interface NodeOptions<State> {
 
 /** The options of `compile()`. */
 export interface GraphOptions<State, Keys extends string> {
-  /** What the state is when a run begins. */
+  /** The state at the beginning of a run. */
   readonly state?: State | undefined;
-  /** Where it pauses before a node runs: always, or when `when` says so of what it is given. */
+  /** Pauses before these nodes run: always, or when `when` returns true for the input. */
   readonly interruptBefore?: readonly Breakpoint<State, Keys>[] | undefined;
-  /** Where it pauses after a node has run: always, or when `when` says so of what it gave. */
+  /** Pauses after these nodes have run: always, or when `when` returns true for the output. */
   readonly interruptAfter?: readonly Breakpoint<State, Keys>[] | undefined;
   /**
    * Nodes that a person approves before they run. Each visit raises a request, with approvers, quorum and expiry. An
@@ -40,8 +40,8 @@ export interface GraphOptions<State, Keys extends string> {
    */
   readonly approveBefore?: readonly ApproveBefore<State, Keys>[] | undefined;
   /**
-   * Of nodes that several lead to: `any` runs them for each that arrives; `all` once for those that come, and gives them
-   * by where they came from. Where it is not said they run once for those that come, and one that comes alone is given as
+   * For nodes with several sources: `any` runs them for each value that arrives; `all` once for all values, and passes them
+   * by their source. By default they run once for all values, and a value that comes alone is passed as
    * it is.
    */
   readonly trigger?: Trigger | undefined;
@@ -82,8 +82,8 @@ export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
   /** What `from` gives goes to `to`. */
   edge(from: Keys | typeof START, to: Keys | typeof END): GraphBuilder<State, In, Out, Deps, Keys>;
   /**
-   * What `from` gives goes where `choose` says, which must be pure: it is asked again of what is on record. `to` names
-   * where that may be; anywhere, where it is not said.
+   * Passes the output of `from` to the nodes that `choose` returns. `choose` must be pure: it is called again with recorded outputs. `to` names
+   * its possible targets. Default: any node.
    */
   branch<O = Json>(
     from: Keys | typeof START,
@@ -215,7 +215,7 @@ class Builder {
       about: () => ({ graph: described(plan) }),
       run: (frame) => runGraph(frame, plan),
     });
-    // Made now, and kept: whoever goes on with a large one does not wait for it.
+    // Made now, and kept: a resume of a large graph does not wait for it.
     made.fingerprint();
     const definition: AnyAgent = Object.freeze({
       ...made,
@@ -293,7 +293,7 @@ function described({ shape, trigger, before, after, approvals }: Plan): GraphDes
   };
 }
 
-/** What makes it another graph: its ways, and what it begins with. */
+/** Returns the parts that make it another graph: its edges, and its initial state. */
 function printOf(
   { nodes, edges, branches }: Shape,
   trigger: Trigger | undefined,

@@ -20,7 +20,7 @@ const inner = graph<{ floor: number }>("inner")
 const outer = graph("outer").node("deep", inner).edge(START, "deep").edge("deep", END).compile();
 
 describe.each(eachStore)("a graph inside an agent's tool on $name", ({ make }) => {
-  test("G3, G4: is looked at and changed where it waits, and by its path or the address of what waits there", async () => {
+  test("G3, G4: can be read and changed at its pause, by its path or by the address of its request", async () => {
     const model = scriptedModel([
       [{ call: "outer", args: { request: "go" } }],
       ({ messages }) => JSON.stringify(messages.at(-1)!.parts),

@@ -58,7 +58,7 @@ test("G1, G5, S8, C2, F4: every fault at every point of a graph", async () => {
     mostPoints,
     agent: tree,
     input: "hi",
-    // A run that is queued would ask people anew, and nobody is there for it.
+    // A queued run would ask people again, and no person answers in this test.
     faults: allFaults.filter((fault) => fault !== "enqueue"),
     repeatable: (effect) => effect.endsWith("/s:s"),
     answer: ({ kind }) => (kind === "approval" ? approve() : respond("ann")),

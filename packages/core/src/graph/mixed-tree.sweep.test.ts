@@ -33,7 +33,7 @@ describe.each(stores)("every way to put agents into agents, in one tree, on $nam
       agent: mixedTree,
       input: "hi",
       store,
-      // A run that is queued would ask people anew, and nobody is there for it.
+      // A queued run would ask people again, and no person answers in this test.
       faults: allFaults.filter((fault) => fault !== "enqueue"),
       repeatable: mixedRepeatable,
       answer: mixedAnswer,

@@ -14,9 +14,9 @@ import { requestBefore } from "./approval.ts";
 import type { State } from "./flow.ts";
 import { graphAt, nodeAt } from "./halt.ts";
 
-/** What a node function gets beside its input: the graph's state, and all that a custom agent has. */
+/** The second argument of a node function: the graph's state, and everything that a custom agent has. */
 export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
-  /** The graph's, as it was when this code began, with what it has changed itself. Whoever writes into it fails. */
+  /** The graph's state when this code began, with its own changes. It is frozen. */
   readonly state: Readonly<State>;
   /**
    * Changes the state: what `change` returns, whole or in part, by top-level key. Recorded with what the node gives, and
@@ -36,7 +36,7 @@ type Change = (state: never) => object;
 
 const CHANGES = "What setState() changes";
 
-/** What a function node reads besides its input. */
+/** The values that a function node reads besides its input. */
 export interface NodeSetup {
   readonly key: string;
   readonly initial: State;
@@ -131,8 +131,8 @@ class LiveNode extends LiveAgent {
   }
 
   /**
-   * What it changes in the state as others have left it; where that cannot be made any more, what it saw itself. Throws
-   * `TOO_LARGE` where it is that only with what they have done: what it saw itself would undo theirs.
+   * Applies its changes to the state as other nodes have left it; if that fails, to the state that it saw itself. Throws
+   * `TOO_LARGE` if only both together are too large: its own view would undo the changes of others.
    */
   patch(now: State): Patch | undefined {
     let patch: Patch = {};

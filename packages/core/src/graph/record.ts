@@ -1,5 +1,5 @@
-// A graph as it is on record: the flow of its nodes, brought up to the journal. Who runs it reads on here after each node;
-// who only looks reads once.
+// A graph as it is on record: the flow of its nodes, brought up to the journal. The runner of the graph reads it after each
+// node; a look reads it once.
 
 import { belayError } from "../error.ts";
 import type { Desk } from "../frame.ts";
@@ -13,7 +13,7 @@ import { Flow, type State, saidBy, type Trigger, type Visit } from "./flow.ts";
 import type { HaltReason } from "./halt.ts";
 import type { Shape } from "./shape.ts";
 
-/** Where it stops: nodes by key, some only when the function says so of what the node is given, or gave. */
+/** The nodes at which it stops, by key; some only if the function returns true for the input or the output. */
 export type Breakpoints = ReadonlyMap<string, ((value: Json, state: State) => boolean) | undefined>;
 
 export interface Plan {
@@ -41,7 +41,7 @@ interface Rejected {
   readonly to: string;
 }
 
-/** How a visit that a person approves may go on: to be asked for, waiting, or with this input. */
+/** How a visit that needs approval may continue: to be requested, waiting, or with this input. */
 export type Permit = "ask" | { readonly waits: string } | { readonly input: Json };
 
 export class GraphRecord {
@@ -49,14 +49,14 @@ export class GraphRecord {
   readonly #plan: Plan;
   readonly #scope: Scope;
   readonly flow: Flow;
-  /** Visits that have given, and do not hand it on before somebody goes on. */
+  /** Visits that have an output, and do not pass it on before a resume. */
   readonly held = new Set<string>();
   /** The first that ended those above it. */
   acted: ChildEnded | undefined;
   #begun = false;
   /** The paths of visits, by id: each is asked for several times. */
   readonly #paths = new Map<string, string>();
-  /** How many of the times that somebody went on are in the flow. */
+  /** How many of the recorded resumes are in the flow. */
   #goneOn = 0;
 
   constructor(look: Look, scope: Scope, plan: Plan) {
@@ -85,7 +85,7 @@ export class GraphRecord {
     }
   }
 
-  /** What was recorded first of all that the flow does not know. */
+  /** Returns the first recorded output that the flow does not have. */
   #next(): Given | Rejected | undefined {
     let next: Given | Rejected | undefined;
     for (const visit of this.flow.open) {
@@ -126,7 +126,7 @@ export class GraphRecord {
     return requestBefore(this.#scope, id, (request) => this.#look.request(request));
   }
 
-  /** Returns how a visit may begin; undefined if nobody has to approve it. Throws if it was rejected. */
+  /** Returns how a visit may begin; undefined if it needs no approval. Throws if it was rejected. */
   permit(visit: Visit): Permit | undefined {
     const { approvals, shape } = this.#plan;
     if (!approvals.has(visit.key) || this.begun(visit) !== undefined) return undefined;
@@ -143,13 +143,13 @@ export class GraphRecord {
     return { input: approval.args ?? visit.input };
   }
 
-  /** Somebody has to go on before it begins. */
+  /** True if it begins only after a resume. */
   stopsBefore(visit: Visit): boolean {
     if (this.begun(visit) !== undefined || this.#passed("before", visit) !== undefined) return false;
     return this.#breaks("before", visit.key, visit.input);
   }
 
-  /** What people said of it, up to `until`, counts; else what it was compiled with. */
+  /** Breakpoints that people set up to `until` count; else the compiled ones. */
   #breaks(at: "before" | "after", key: string, value: Json, until = Number.POSITIVE_INFINITY): boolean {
     const { name } = this.#plan.shape;
     const said = this.#look.breakpoints.findLast(
@@ -167,7 +167,7 @@ export class GraphRecord {
     throw belayError("GRAPH_INVALID", { graph: name, problem });
   }
 
-  /** When somebody went on past it. */
+  /** Returns the seq of the resume past it. */
   #passed(reason: HaltReason, { id }: Visit): number | undefined {
     const address = this.address(id);
     const isThis = (one: { readonly reason: string; readonly address: string }) =>
@@ -188,7 +188,7 @@ export class GraphRecord {
     return path;
   }
 
-  /** What a visit has on record in this run. */
+  /** Returns the record of a visit in this run. */
   begun(visit: Visit): Scope | undefined {
     const scope = this.#look.scope(this.path(visit));
     return scope?.runId === this.#scope.runId ? scope : undefined;

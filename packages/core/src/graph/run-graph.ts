@@ -1,7 +1,7 @@
 // Runs a graph. Invariants:
 // 1. What comes next is read from what its nodes have on record, in the order of the journal; it keeps nothing itself.
 // 2. Nodes that are ready run at once. One that fails, asks or stops does not hold up those that need nothing of it (G5).
-// 3. Past a breakpoint it goes once somebody has gone on from the pause that listed it, once for each visit (G1).
+// 3. It passes a breakpoint after a resume from the pause that listed it, once for each visit (G1).
 // 4. A node that a person approves is asked for once for each visit, and does not begin without the recorded approval (O3).
 
 import type { Ended } from "../agent.ts";
@@ -125,7 +125,7 @@ class GraphRun {
       .then((end) => this.#rested(visit, path, end));
   }
 
-  /** What it begins with, or nothing where a stop came first. One that has begun has that on record. */
+  /** Returns its input, or nothing if a stop came first. A visit that has begun has its input on record. */
   async #inputFor(visit: Visit, edited: Json | undefined): Promise<ChildInput | undefined> {
     const { before } = this.#plan.shape.nodes.get(visit.key)!;
     const input = edited ?? visit.input;
@@ -148,7 +148,7 @@ class GraphRun {
       this.#listen(visit, path);
       return this.#settle();
     }
-    // What it asks is asked now: the others may take long.
+    // Raise its requests now: the other nodes may take long.
     this.#rests.set(visit.id, { ...end, facts: [] });
     this.#running += 1;
     void this.#frame
@@ -160,7 +160,7 @@ class GraphRun {
       });
   }
 
-  /** It goes on as soon as people have answered, whatever the others do. */
+  /** Continues it as soon as people have answered, whatever the other nodes do. */
   #listen(visit: Visit, path: string): void {
     const { desk } = this.#frame;
     for (const id of desk.openBelow(path)) {

@@ -1,4 +1,4 @@
-// What a graph is made of, and what makes one that cannot run: refused when it is compiled, by name (G4).
+// The parts of a graph, and the faults of a graph that cannot run: refused when it is compiled, by name (G4).
 
 import { belayError } from "../error.ts";
 import type { Json } from "../json.ts";
@@ -6,7 +6,7 @@ import type { AnyAgent } from "../workflow/composite.ts";
 
 /** Where a graph begins: what leaves it is what the graph was given. */
 export const START = "__start__";
-/** Where it ends: what arrives there is what the graph gives. */
+/** The end: a value that arrives here is the output of the graph. */
 export const END = "__end__";
 
 /** Says where what a node gave goes next. Pure: it is asked again of what is on record. */
@@ -14,14 +14,14 @@ export type Choose = (output: never, state: never) => string | readonly string[]
 
 export interface Branch {
   readonly choose: Choose;
-  /** Where it may lead; anywhere, where it is not said. */
+  /** Its possible targets. Default: any node. */
   readonly to: readonly string[] | undefined;
 }
 
 export interface Node {
   readonly key: string;
   readonly agent: AnyAgent;
-  /** What it is given, made of what arrives and the state. */
+  /** Makes its input from the arriving value and the state. */
   readonly before: ((input: Json, state: Json) => unknown) | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Shape {
   readonly branches: ReadonlyMap<string, readonly Branch[]>;
   /** The node that a rejection leads to, by the node that was not approved. */
   readonly rejections: ReadonlyMap<string, string>;
-  /** Who is known to lead to each node. */
+  /** The known sources of each node. */
   readonly sources: ReadonlyMap<string, ReadonlySet<string>>;
 }
 

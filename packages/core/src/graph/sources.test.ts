@@ -156,7 +156,7 @@ describe.each(eachStore)("what the source designs show of themselves, on $name",
     expect(result).toMatchObject(done("hix"));
   });
 
-  test("N6, N7, G2: a node whose agent waits in one of its tools keeps the results of those that ran, and goes on with its input", async () => {
+  test("N6, N7, G2: a node whose agent waits in one of its tools keeps the results of those that ran, and continues with its input", async () => {
     const store = await make();
     const log = newLog();
     const look = toolOf("look", () => `seen ${log.did.push("look")}`);
@@ -232,7 +232,7 @@ describe.each(eachStore)("what the source designs show of themselves, on $name",
     expect(decided!.at).toBeGreaterThan(1_600_000_000_000);
   });
 
-  test("D22, D23, R1: ESC in mid-answer, then “focus on security”: the model reasons again, with what it had said and what it is told", async () => {
+  test("D22, D23, R1: ESC in mid-answer, then “focus on security”: the model reasons again, with its cut answer and the input", async () => {
     const model = scriptedModel((request) => {
       const told = request.messages.filter(({ role }) => role === "user").length;
       return told === 1
@@ -289,7 +289,7 @@ describe.each(eachStore)("what the source designs show of themselves, on $name",
     expect(did).toEqual(["i", "ix", "ixx", "ixxx", "ixxxx"]);
   });
 
-  test("N30, W4: a tool in a graph in a tool of an agent in a graph: it surfaces at the root, and goes on in place", async () => {
+  test("N30, W4: a tool in a graph in a tool of an agent in a graph: it surfaces at the root, and continues in place", async () => {
     const store = await make();
     const log = newLog();
     const root = () => {

@@ -17,7 +17,7 @@ import { END, START } from "./shape.ts";
 const open = (root: Agent<unknown, never>, store: Store = memoryStore()) =>
   createRunner({ agent: root as Agent<unknown, unknown>, store }).open("t");
 
-/** A node that says who it is of what it was given. */
+/** A node that adds its name to its input. */
 const tag = (key: string, done?: string[]) => (input: Json) => {
   done?.push(key);
   return `${key}(${typeof input === "string" ? input : JSON.stringify(input)})`;
@@ -135,7 +135,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(done).toEqual(["bad", "good", "next", "bad", "join"]);
   });
 
-  test("a stop meets a node in the middle of its work, and continue goes on there", async () => {
+  test("a stop meets a node in the middle of its work, and continue resumes there", async () => {
     const store = await make();
     const done: string[] = [];
     const begun = gate();
@@ -241,7 +241,7 @@ describe("what would change nothing, without a word", () => {
     }
   });
 
-  test("G4: a branch that gives a promise, or nothing, is told so", async () => {
+  test("G4: the error of a branch that returns a promise, or nothing, names it", async () => {
     for (const [chosen, problem] of [
       [Promise.resolve(END), "the branch after a gave a promise; it must choose at once, by what it is given"],
       [[], "the branch after a chose nothing; it must name a node, or END"],
@@ -260,7 +260,7 @@ describe("what would change nothing, without a word", () => {
     }
   });
 
-  test("G1: a condition of a breakpoint that gives a promise is told so, and does not stop at every visit", async () => {
+  test("G1: a condition of a breakpoint that returns a promise is an error, and does not stop at every visit", async () => {
     const g = graph("g").node("a", tag("a")).edge(START, "a").edge("a", END);
     const made = g.compile({ interruptBefore: [{ node: "a", when: (async () => false) as never }] });
     const session = await open(made as Agent<unknown, never>);
@@ -271,7 +271,7 @@ describe("what would change nothing, without a word", () => {
     });
   });
 
-  test("G4: resume({ state }) where there is no graph is refused, and changes nothing", async () => {
+  test("G4: resume({ state }) without a graph is refused, and changes nothing", async () => {
     const asking = defineAgent({ name: "asking", run: (ctx) => ctx.ask(humanInput("Well?")) });
     const session = await open(asking as Agent<unknown, never>);
     await session.run("go").result;

@@ -1,6 +1,6 @@
 // Calling hooks. Invariants:
-// 1. A hook holds up no stop: whoever calls one waits for it no longer than the stop allows.
-// 2. One that fails before a step fails that step, with HOOK_FAILED; one that fails after it is told to the log, and the
+// 1. A hook holds up no stop: the caller of a hook waits for it no longer than the stop allows.
+// 2. A hook that fails before a step fails that step, with HOOK_FAILED; one that fails after it is logged, and the
 //    step is recorded as it was.
 // 3. What a hook is given is a frozen copy: it changes something by returning it, or not at all.
 
@@ -14,7 +14,7 @@ import { fileProblem, isBlank, type Message, type Part } from "../message.ts";
 import { point } from "../point.ts";
 import type { Hook, HookName, HookTable, ReplyInput, Spoken } from "./hooks.ts";
 
-/** What a stop leaves a hook that it waits for. */
+/** The time that a stop gives to a hook that it waits for. */
 export const GRACE_MS = 500;
 
 /** Where hooks are called: the frame of an agent, or something like it. */
@@ -32,7 +32,7 @@ export interface HookHost {
   readonly desk: { readonly hooks: HookTable | undefined; readonly log: Log };
 }
 
-/** What the hook gives. Rejects with HOOK_FAILED. */
+/** Calls the hook and resolves to its value. Rejects with HOOK_FAILED. */
 export async function callHook(host: HookHost, name: HookName, hook: Hook, more: object): Promise<unknown> {
   const abort = new LazyAbort();
   const stopped = () => {
@@ -156,7 +156,7 @@ function taken<T>(host: HookHost, name: HookName, take: () => T): T {
   }
 }
 
-/** Somebody has to hear of it; a log that fails, too, is past helping. */
+/** Logs an error. A log that fails, too, cannot be helped. */
 export function report({ place, desk }: Pick<HookHost, "place" | "desk">, error: unknown): void {
   if (!(error instanceof BelayError)) return;
   const { threadId, runId, agentName, runPath } = place;
@@ -167,7 +167,7 @@ export function report({ place, desk }: Pick<HookHost, "place" | "desk">, error:
   }
 }
 
-/** What `work` gives, or undefined where it takes longer than a stop can wait: from when that comes, or, with `graceMs`, from now. */
+/** Resolves to the value of `work`, or to undefined if it takes longer than a stop can wait: from the stop, or, with `graceMs`, from now. */
 export function withinGrace<T>(
   { signal, clock }: HookHost,
   work: Promise<T>,
@@ -178,7 +178,7 @@ export function withinGrace<T>(
     let timer: unknown = graceMs === undefined ? undefined : clock.setTimeout(over, graceMs);
     const listener = {
       stopped: () => {
-        // What needs no time is taken all the same.
+        // Accept a value that needs no time.
         if (signal.forced) setImmediate(over);
         else timer ??= clock.setTimeout(over, signal.stop?.graceMs ?? GRACE_MS);
       },
@@ -192,7 +192,7 @@ export function withinGrace<T>(
   });
 }
 
-/** What a `beforeReply` hook makes of an input. */
+/** Returns the input that a `beforeReply` hook made of another. */
 export function takeInput(was: ReplyInput, given: unknown): ReplyInput {
   if (typeof given === "string") {
     return "value" in was ? { value: given } : { messages: [spoken(given)].flatMap((each) => each ?? []) };
@@ -203,7 +203,7 @@ export function takeInput(was: ReplyInput, given: unknown): ReplyInput {
   throw new TypeError(`it gave ${show(given)}, neither text nor { messages } nor { value }`);
 }
 
-/** A text, or the text and files of a message; undefined where it says nothing. */
+/** Returns a text, or the text and files of a message; undefined if it is empty. */
 export function spoken(given: unknown): Spoken | undefined {
   if (typeof given === "string") return isBlank(given) ? undefined : { parts: [{ type: "text", text: given }] };
   const parts: unknown = (given as Partial<Message> | null)?.parts;

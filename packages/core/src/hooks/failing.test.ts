@@ -65,7 +65,7 @@ test("A9, W5: a beforeTool that throws keeps what the model said; its calls are 
 });
 
 for (const name of ["afterReply", "afterModel", "afterTool"] as const) {
-  test(`A9, W5: ${name} that throws loses nothing: the step is recorded as it was, and the log is told`, async () => {
+  test(`A9, W5: ${name} that throws loses nothing: the step is recorded unchanged, and the log gets the error`, async () => {
     const log: LogEntry[] = [];
     const { session } = await openKit([...turns], {
       tools: [work()],
@@ -84,7 +84,7 @@ for (const name of ["afterReply", "afterModel", "afterTool"] as const) {
   });
 }
 
-test("W5: what a hook gives and nobody can use is a failure of the hook, also where no provider would take it (H1)", async () => {
+test("W5: an unusable value of a hook is a failure of the hook, also a prompt that no provider takes (H1)", async () => {
   const tried = await Promise.all(
     [
       { beforeModel: () => ({ messages: [] }) },
@@ -134,16 +134,13 @@ test.each([
     { messages: [{ parts: [{ type: "file", mediaType: "image/png" }] }] },
     "it gave a file that needs a mediaType and data: base64 or url",
   ],
-])(
-  "W5: a beforeReply that makes of the input what nobody could say leaves the thread as it was (%#)",
-  async (given, reason) => {
-    const hooks = { beforeReply: () => given as never };
-    const { session, requests } = await openKit(["done"], { agent: { hooks }, runner: { maxBytes: 1000 } });
-    const result = await session.run("go").result;
-    expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
-    expect([session.state, session.messages, requests.length]).toEqual(["created", [], 0]);
-  },
-);
+])("W5: a beforeReply that returns an impossible input leaves the thread as it was (%#)", async (given, reason) => {
+  const hooks = { beforeReply: () => given as never };
+  const { session, requests } = await openKit(["done"], { agent: { hooks }, runner: { maxBytes: 1000 } });
+  const result = await session.run("go").result;
+  expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
+  expect([session.state, session.messages, requests.length]).toEqual(["created", [], 0]);
+});
 
 test.each([
   [{ tools: "none" }, 'its tools are "none"'],
@@ -178,7 +175,7 @@ test("W5: what onInterrupt says takes no more than an input may", async () => {
   ]);
 });
 
-test("W5: arguments of a hook that do not fit the tool are told to whoever wrote the hook, not to the model", async () => {
+test("W5: arguments of a hook that do not fit the tool fail the hook, and the model does not read them", async () => {
   const pay = tool({
     name: "work",
     description: "Works",
@@ -191,7 +188,7 @@ test("W5: arguments of a hook that do not fit the tool are told to whoever wrote
   expect(await session.run("go").result).toMatchObject({ error: { code: "HOOK_FAILED", details: { reason } } });
 });
 
-test("W5: an input that waits and that a beforeReply refuses goes on waiting, and the log is told; taken back, the next one runs", async () => {
+test("W5: a waiting input that a beforeReply refuses keeps waiting, and the log gets the error; after its withdrawal the next one runs", async () => {
   const logged: LogEntry[] = [];
   const hooks: Hooks = {
     beforeReply: ({ input }) => {
@@ -230,7 +227,7 @@ test.each([
   },
 );
 
-test("P12, W5: of an afterTool that gives more than maxBytes the result stays as it was, and the log is told", async () => {
+test("P12, W5: an afterTool that returns more than maxBytes leaves the result unchanged, and the log gets the error", async () => {
   const logged: LogEntry[] = [];
   const kit = await openKit([...turns], {
     tools: [work()],

@@ -44,7 +44,7 @@ test.each(before)("W5: a %s hook that writes into what it is given fails, and ha
 });
 
 test.each(after)(
-  "W5: an %s hook that writes into what it is given changes nothing, and the log is told",
+  "W5: an %s hook that writes into its arguments changes nothing, and the log gets the error",
   async (name) => {
     const plain = await meddle({});
     const { result, session, ran, logged, requests } = await meddle({

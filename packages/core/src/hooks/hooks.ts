@@ -1,5 +1,5 @@
-// What people may hang onto an agent, or onto all agents of a runner. A hook is called for work that is done now, never
-// for what is on record: what one changes is recorded with the step it belongs to, and read from there.
+// The hooks of an agent, or of all agents of a runner. A hook is called for live work, never for recorded work: its change is
+// recorded with the step it belongs to, and read from there.
 
 import { belayError, type ErrorRecord } from "../error.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -18,11 +18,11 @@ export interface HookInfo<Deps = unknown> {
   readonly agentName: string;
   readonly runPath: string;
   readonly deps: Deps;
-  /** Fires when the run is stopped: nobody waits for the hook any more. */
+  /** Fires when the run is stopped: the runner no longer waits for the hook. */
   readonly signal: AbortSignal;
 }
 
-/** What an agent is given: words of people, or a value of the agent around it. */
+/** The input of an agent: messages of people, or a value of the agent around it. */
 export type ReplyInput = { readonly messages: readonly Pick<Message, "parts">[] } | { readonly value: Json };
 
 /** A call of a tool, as a hook sees it. */
@@ -30,13 +30,13 @@ export interface HookCall {
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
-  /** What the model asked for. */
+  /** The arguments that the model wrote. */
   readonly asked: Json;
   /** What runs, or is about to. */
   readonly args: Json;
 }
 
-/** What the model is called for: the next turn, or a summary of what came before it. */
+/** The reason for a model call: the next turn, or a summary of the history. */
 export interface ModelCalled {
   readonly turn: number;
   readonly reason: "turn" | "summary";
@@ -67,7 +67,7 @@ export interface Hooks<Deps = unknown> {
   beforeTool?(
     info: HookInfo<Deps> & HookCall,
   ): Changed<{ readonly args: Json } | { readonly reject: string } | { readonly result: Json }>;
-  /** A call has run: change what is recorded of it. After a stop nobody waits for that. */
+  /** Called when a call has run: may change its recorded output. After a stop the runner does not wait for it. */
   afterTool?(
     info: HookInfo<Deps> & HookCall & { readonly outcome: Outcome; readonly output: Json },
   ): Changed<{ readonly output: Json }>;
@@ -82,7 +82,7 @@ export interface Hooks<Deps = unknown> {
   onInterrupt?(
     info: HookInfo<Deps> & {
       readonly interrupt: Interrupt;
-      /** What the agent was asked. */
+      /** The input of the agent. */
       readonly input: ReplyInput;
       readonly partialText: string;
     },
@@ -184,7 +184,7 @@ function isAfter(name: string): boolean {
   return name.startsWith("after") || name === "onInterrupt";
 }
 
-/** Those of the runner around those of the agent; undefined where there are none. */
+/** Returns the runner's hooks around the agent's; undefined if there are none. */
 export function hooksNamed(
   outer: HookTable | undefined,
   inner: HookTable | undefined,

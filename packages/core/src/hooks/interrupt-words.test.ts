@@ -94,7 +94,7 @@ describe.each(eachStore)("words after a stop, on $name", ({ make }) => {
     ]);
     expect(await cy.waiting()).toEqual([]);
     expect(cy.messages).toEqual([]);
-    // What follows is a reply of its own.
+    // The next part is a reply of its own.
     await ana.resume().result;
     await all.settled();
     expect(texts(bo.messages).at(-1)).toMatch(/^user: ana: Half aAnd on\.$/);

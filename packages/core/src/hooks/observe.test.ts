@@ -246,7 +246,7 @@ describe("hub()", () => {
     room.close();
   });
 
-  test("W5: one that cannot hear now is told later, in order and once; the others have heard it by then", async () => {
+  test("W5: a session that cannot take a reply now gets it later, in order and once; the others do not wait for it", async () => {
     let broken = true;
     const heard: string[] = [];
     const bad = agent({

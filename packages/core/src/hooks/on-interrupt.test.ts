@@ -73,7 +73,7 @@ describe("onInterrupt", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("E1, W5: what it says where another process has gone on meanwhile is of the stretch that is stopped, as it is told and on record", async () => {
+  test("E1, W5: its words belong to the stopped segment, live and on record, also if another process has resumed meanwhile", async () => {
     const store = memoryStore();
     const asking = tool({
       name: "asks",

@@ -142,7 +142,7 @@ test("W5: what beforeReply makes of the input is what is recorded; what beforeMo
   expect(problems()).toEqual([]);
 });
 
-test("W5, Q4: arguments that beforeTool changed are what runs; history shows both, and the model is told", async () => {
+test("W5, Q4: a call runs with the arguments of beforeTool; the history and the model see both", async () => {
   const ran: Json[] = [];
   const { session, requests } = await openKit([...payTurns], {
     tools: [pay(ran)],
@@ -210,7 +210,7 @@ test("W5: beforeTool can reject a call, or give its result: it never runs, and t
   ]);
 });
 
-test("W5: a hook finds where it is called, what the runner gave, and a signal", async () => {
+test("W5: a hook gets its place, the deps of the runner, and a signal", async () => {
   const seen: unknown[] = [];
   const { session } = await openKit("fine", {
     deps: { region: "eu" },

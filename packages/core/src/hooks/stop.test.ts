@@ -93,7 +93,7 @@ describe("a hook that hangs does not hold up a stop", () => {
     expect([history(session.messages), requests.length]).toEqual([["user: seen"], 0]);
   });
 
-  test("W5, S4: onInterrupt: the stop is recorded after its grace, without it, and the log is told", async () => {
+  test("W5, S4: onInterrupt: the stop is recorded after its grace, without its words, and the log gets the error", async () => {
     const log: LogEntry[] = [];
     const { hooks } = hanging("onInterrupt");
     const { session } = await openKit([[{ text: "One " }, { stall: true }]], {
@@ -112,7 +112,7 @@ describe("a hook that hangs does not hold up a stop", () => {
   });
 });
 
-test("W5, S1: a hook that hangs again when the call goes on is stopped again, and every turn has its end", async () => {
+test("W5, S1: a hook that hangs again after a resume is stopped again, and every turn has its end", async () => {
   let hangs = true;
   let begun = gate();
   const ran: string[] = [];
@@ -196,7 +196,7 @@ test("W5: a hook that stops the run from inside is a stop like any other", async
 });
 
 for (const { name: store, make } of eachStore) {
-  test(`W5, F4 (${store}): what is on record fires no hook again, whoever goes on with it`, async () => {
+  test(`W5, F4 (${store}): a recorded step calls no hook again, in any process`, async () => {
     const calls: string[] = [];
     const names = ["beforeReply", "beforeModel", "beforeTool", "afterTool", "afterModel", "afterReply"] as const;
     const hooks = Object.fromEntries(names.map((name) => [name, () => void calls.push(name)])) as Hooks;

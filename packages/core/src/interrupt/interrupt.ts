@@ -21,7 +21,7 @@ export interface Interrupt {
   /** The sender of the stop; for a request, the agent that asks. */
   readonly by: string;
   readonly reason?: string;
-  /** A note of the person who stopped the run, for the record. It is not part of the conversation. */
+  /** A note of the person that stopped the run, for the record. It is not part of the conversation. */
   readonly message?: string;
   /** The calls that it met, by id; undefined if it met none. */
   readonly calls?: {
@@ -54,7 +54,7 @@ export interface Interrupt {
   readonly digest?: string;
   readonly expiresAt?: number;
   readonly onExpire?: OnExpire;
-  /** The ids, or group:name, that may answer; undefined for anyone. */
+  /** The ids, or group:name, that may answer; undefined for no restriction. */
   readonly approvers?: readonly string[];
   /** How many different people must approve; one if undefined. */
   readonly quorum?: number;

@@ -40,7 +40,7 @@ export interface Request<T = unknown> {
 /** The decision about an approval, as code reads it. */
 export interface Approval {
   readonly approved: boolean;
-  /** The person who approved or rejected it. */
+  /** The person that approved or rejected it. */
   readonly by: string;
   /** When it was decided, in milliseconds since 1970. */
   readonly at: number;

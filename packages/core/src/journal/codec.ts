@@ -38,7 +38,7 @@ import type { Message, Part, Usage } from "../message.ts";
 /** A line is written in the oldest version that can hold it: a program one version back reads on as long as it can. */
 export const JOURNAL_VERSION = 4;
 
-/** What one append adds to a journal, as a store keeps it. */
+/** The addition of one append to a journal, as a store keeps it. */
 export interface Line {
   /** The seq of its first fact. */
   readonly seq: number;
@@ -47,7 +47,7 @@ export interface Line {
   readonly body: string;
 }
 
-/** `r` run, `s` segment where it is not 1, `n` agent, `p` its path where that is not its name. */
+/** `r` run, `s` segment if it is not 1, `n` agent, `p` its path if that is not its name. */
 interface Body {
   readonly v: number;
   readonly r: string;
@@ -59,7 +59,7 @@ interface Body {
 
 type Word = SessionState | "start";
 
-/** `x` is the attempt where it is not 1; `n` and `p` are there where the agent is not the line's. */
+/** `x` is the attempt if it is not 1; `n` and `p` are present if the agent is not the line's. */
 type Written = (
   | WrittenMessage
   | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint" | "input" | "fresh">)
@@ -89,7 +89,7 @@ type Written = (
   | ({ readonly label: Pick<LabelEvent, "title" | "labels"> } & Pick<LabelEvent, "by">)
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held" | "values"> & {
       readonly end: string;
-      /** Where it is not ok. */
+      /** Present if it is not ok. */
       readonly outcome?: ToolEndEvent["outcome"];
     })
 ) & { readonly x?: number; readonly n?: string; readonly p?: string };
@@ -98,7 +98,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
-/** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
+/** `m` is the parts, or the text if that is all; `t` the turn. An absent key has the value of `defaults`; no finish is null. */
 export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
   Pick<Message, "by" | "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
@@ -107,7 +107,7 @@ export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?
 
 type Defaults = Pick<Message, "id" | "role" | "at" | "origin">;
 
-/** Input and output tokens, cached and reasoning ones where there are any; as it is where a model counts more than that. */
+/** Input and output tokens, cached and reasoning ones if there are any; unchanged if a model counts more than that. */
 type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */

@@ -9,7 +9,7 @@ import { newThread, type ThreadState } from "./state.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
-/** What a run is made of: what the model says, and what people do. */
+/** The parts of a run: the model's answers, and the acts of people. */
 const kinds = {
   plain: ["an answer"],
   odd: ['"quoted", \\"more\\", {"run":"completed"},\n\\'],
@@ -85,7 +85,7 @@ function isEnd(written: unknown): written is { readonly run: string } {
   return typeof written === "object" && written !== null && "run" in written;
 }
 
-/** Ways to make another line of it: also such as nobody writes. */
+/** Ways to make another line of it: also lines that no writer makes. */
 const edits: readonly ((body: Body, at: number, other: Body) => void)[] = [
   ...["initialized", "start", "running", "completed", "error", "paused", "terminated"].map(
     (word) => (body: Body, at: number) => {
@@ -145,7 +145,7 @@ function counted(lines: readonly Line[]): Line[] {
   });
 }
 
-test("F4, C4: also of lines that nobody writes it makes what their facts make, or refuses them as those are", async () => {
+test("F4, C4: also lines that no writer makes fold to the state of their facts, or are refused as these are", async () => {
   const lines = await linesOf(["plain", "plain", "odd", "odd", "plain"]);
   const change = fc.record({
     line: fc.nat(lines.length - 1),
@@ -263,7 +263,7 @@ test("C4: a line that is damaged, or of a newer version, is named, wherever it s
         expect.objectContaining({ code, details: expect.objectContaining({ seq: line.seq }) }),
       );
     }
-    // A key that nobody knows, in a line that is usual otherwise.
+    // An unknown key, in a line that is usual otherwise.
     const known = line.body.replace('{"m":', '{"later":1,"m":');
     const damaged = lines.map((each) => (each === line ? { ...line, body: known } : each));
     expect(() => folded(damaged)).toThrow(/later/);

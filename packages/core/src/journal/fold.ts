@@ -57,7 +57,7 @@ interface Beginning {
   readonly inputAt: number;
 }
 
-/** What an answer says of itself, behind its text. */
+/** The fields of an answer behind its text. */
 type About = Omit<WrittenMessage, "m">;
 
 class Exchanges {
@@ -69,7 +69,7 @@ class Exchanges {
   #idLength = 0;
   /** The last one looked at: where an exchange was taken, the next begins there. */
   #known: Beginning | undefined;
-  /** What the last answer said of itself before its usage: the next one mostly says the same. */
+  /** These fields of the last answer, before its usage: the next one mostly has the same. */
   #aboutText = "";
   #about: About = {};
 
@@ -169,7 +169,7 @@ class Exchanges {
   }
 }
 
-/** A text, and when it was said where that is not the time of the line, up to the end of it. */
+/** A text, and its time if that is not the time of the line, up to the end of it. */
 function askedIn(body: string, inputAt: number): WrittenMessage | undefined {
   const start = inputAt + ASKED.length;
   if (!body.startsWith(ASKED, inputAt) || body.charCodeAt(body.length - 3) !== BRACE) return undefined;
@@ -199,7 +199,7 @@ function isEscaped(body: string, at: number): boolean {
   return (at - before) % 2 === 1;
 }
 
-/** Undefined where it is none: what is wrong with the line is told by who reads all of it. */
+/** Returns undefined if it is no JSON: the reader of the whole line reports the fault. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -105,7 +105,7 @@ describe("a scope's history", () => {
     expect(scope).toMatchObject({ last: "results", calls: [] });
   });
 
-  it("a call or an end that nobody knows changes nothing", () => {
+  it("an unknown call or end changes nothing", () => {
     const scope = asked();
     const before = structuredClone(scope);
     startCall(scope, startOf("x"));

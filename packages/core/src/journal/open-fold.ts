@@ -1,5 +1,5 @@
-// What is open in a thread that waits for people, folded from the message that made its calls on: answering costs the
-// same whatever was said before.
+// Folds the open calls and requests of a thread that waits for people, from the message that made its calls: the cost of an
+// answer does not depend on the history before it.
 
 import { addUsage } from "../message.ts";
 import { damageAt, decode, type Line } from "./codec.ts";
@@ -24,7 +24,7 @@ export function openFold(
   state.head = first.seq - 1;
   state.title = named?.title ?? null;
   state.labels = named?.labels;
-  // It was running then; how it rests is told by the lines.
+  // It was running then; the lines have its state of rest.
   state.state = "running";
   for (const line of lines) {
     for (const fact of decode(threadId, line)) {
@@ -33,7 +33,7 @@ export function openFold(
         state.agent = agentName;
         state.run = { id, segment, startSeq: seq, usage: addUsage(undefined, undefined), underway: true };
       }
-      // Going on in the same line: the pause before it is not in these.
+      // A resume in the same line: the pause before it is not in these.
       if (fact.type === "state" && fact.state === "running") state.state = "paused";
       try {
         reduce(state, fact);

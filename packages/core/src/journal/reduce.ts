@@ -78,11 +78,11 @@ export function reduce(state: ThreadState, fact: Fact): void {
       } else {
         addInput(scope, fact.message);
         if (fact.message.origin === "person") {
-          // Whoever speaks wants an answer, also of one that was about to leave.
+          // A new input wants an answer, also from an agent that was about to leave.
           scope.action = undefined;
           if (state.beginning === undefined) state.beginning = titleOf(fact.message);
         }
-        // What an agent was given must stay the same however often it begins again.
+        // The input of an agent must stay the same however often it begins again.
         if (!state.run?.underway || isChild(fact)) scope.given.push(fact.message);
         else scope.later.push(fact.message);
       }
@@ -154,7 +154,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
 }
 
 function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>): void {
-  // A crash leaves "running" as the last state; whoever takes over moves on from the pause that it reads as.
+  // A crash leaves "running" as the last state; a takeover moves from the pause that it reads as.
   const crashed = state.state === "running" && fact.state === "running";
   // A pause may become one of another kind.
   const stays = state.state === "paused" && fact.state === "paused";
@@ -179,7 +179,7 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   if (!stays && (fact.state === "paused" || fact.state === "error")) {
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;
-    // While people are asked others go on to their own end, but for those that a stop has met.
+    // While people are asked, other calls run to their own end, except those that a stop has met.
     if (fact.pauseType !== "tool_interrupt" || fact.interrupts?.some(({ kind }) => kind === "manual"))
       for (const [path, inner] of state.scopes) if (path !== fact.runPath) cut(inner);
   }
@@ -205,7 +205,7 @@ function beginFork(state: ThreadState, now: ThreadState["state"], other: string)
   for (const request of state.requests?.values() ?? []) if (request.decision !== undefined) request.decidedIn ??= other;
 }
 
-/** Its model call, where it had one, showed text that nobody kept: the next one is another try at the same message. */
+/** The shown text of its model call, if it had one, was not kept: the next call is another try at the same message. */
 function cut(scope: Scope): void {
   if (scope.ended === undefined && (scope.last === "input" || scope.last === "results")) scope.attempt += 1;
 }
@@ -240,7 +240,7 @@ function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" 
   const scope = scopeOf(state, fact.runPath);
   if (state.run !== undefined) state.run.underway = true;
   if (scope.runId === fact.runId) {
-    // Once more, after it failed: from where it was.
+    // Again, after it failed: from its position.
     scope.failed = undefined;
     scope.settled = undefined;
     scope.allowedFrom = scope.turn;
@@ -283,7 +283,7 @@ function change(scope: Scope, patch: Patch): void {
   scope.state = { ...scope.state, ...patch };
 }
 
-/** Where a node stopped, somebody has gone on; what they changed counts before what comes next. */
+/** Moves past the nodes that a graph stopped at; edits count before the next step. */
 function goOn(state: ThreadState, { seq: at, edits }: Extract<Fact, { type: "state" }>): void {
   if (edits === undefined && state.interrupts.length === 0) return;
   const past = new Map<string, { reason: string; address: string }[]>(
@@ -308,7 +308,7 @@ function pathAround(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/** What failed inside one that failed is tried again with it. */
+/** A failed agent inside a failed one is retried with it. */
 function tryAgainBelow(state: ThreadState, path: string): void {
   for (const scope of state.scopes.values()) {
     if (scope.failed !== undefined && scope.path.startsWith(`${path}/`)) scope.failed = "again";

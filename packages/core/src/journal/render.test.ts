@@ -34,7 +34,7 @@ describe("what a model reads", () => {
     }
   });
 
-  it("Q4: it is told what a person changed before a call ran, and only that", () => {
+  it("Q4: the model reads a person's change of a call's arguments, and only that", () => {
     const asked: CallPart = { ...call, args: { path: "a", text: "long", force: true } };
     const told = (ranArgs: Json, output: Json = "ran") => resultPart(asked, "ok", output, ranArgs).output;
     expect(told({ path: "b", text: "long" })).toBe(
@@ -73,7 +73,7 @@ describe("what a model reads", () => {
     }
   });
 
-  it("H1: an answer of files, or of what only its provider reads, has a text for those who have no place for it", () => {
+  it("H1: an answer of files, or of parts only its provider reads, has a text for providers without a place for it", () => {
     const file: Part = { type: "file", mediaType: "image/png", data: { base64: "aGk=" } };
     const opaque: Part = { type: "opaque", provider: signed };
     for (const only of [file, opaque]) {
@@ -163,7 +163,7 @@ describe("what a model reads", () => {
   });
 });
 
-describe("an answer that went on", () => {
+describe("an answer that continued", () => {
   it("R2: is one message with the first id and place, the last end, and the usage of both", () => {
     const first = message([text("Hel")], {
       ...cut,

@@ -25,7 +25,7 @@ export function resultPart(
   return { type: "result", id: call.id, tool: call.tool, outcome, output: told };
 }
 
-/** The model asked for something else than what ran: it is told. */
+/** Adds a note for the model if other arguments ran than it asked for. */
 function withRanArgs(output: Json, args: Json, ranArgs: Json, changedBy: "hook" | undefined): Json {
   const changed = changes(args, ranArgs);
   if (changed === "") return output;
@@ -145,7 +145,7 @@ function plain(part: Part): Part {
   }
 }
 
-/** Models also call what is no tool, such as `functions.add`: it is refused, and they are told so under a name that can be sent. */
+/** Models also call names that are no tools, such as `functions.add`: the refusal names them in a form that can be sent. */
 function plainName(name: string): string {
   if (NAME.test(name)) return name;
   const letters = name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 63);
@@ -185,7 +185,7 @@ function markText(message: Message): string {
 }
 
 /**
- * The two pieces of an answer that was cut and then went on, as one message with the first one's id. `continues` stays:
+ * Joins the two pieces of an answer that was cut and then continued into one message with the first one's id. `continues` stays:
  * the provider knows the pieces as two answers, so its data on text no longer fits. Signed reasoning of the second
  * piece goes to the front, where providers want it; that of the first is not sent again.
  */

@@ -1,5 +1,5 @@
-// A cache of the fold, never the truth: what a run needs to go on, without the past that it no longer needs. Messages
-// that a summary covers are not in it; people's view of them is folded from the lines when someone looks.
+// A cache of the fold, never the truth: the state that a run needs, without the past that it no longer needs. Messages
+// that a summary covers are not in it; a person's view of them is folded from the lines when it is read.
 
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Message, Part } from "../message.ts";
@@ -64,7 +64,7 @@ function freeze(state: ThreadState): string {
 }
 
 /**
- * A snapshot of `state`, where it is worth its room: where a summary stands for the past, and the facts since the last
+ * Returns a snapshot of `state`, if it is worth its room: if a summary stands for the past, and the facts since the last
  * one are several times what it weighs.
  */
 export function snapshotIfDue(state: ThreadState): string | undefined {

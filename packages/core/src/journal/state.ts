@@ -1,4 +1,4 @@
-// What a thread is, folded from its journal. Plain data: `reduce` is the only code that changes it.
+// The state of a thread, folded from its journal. Plain data: `reduce` is the only code that changes it.
 
 import type { ErrorRecord } from "../error.ts";
 import type { Action, Breakpoint, Patch } from "../event.ts";
@@ -39,16 +39,16 @@ export interface ThreadState {
   reruns: Interrupt[] | undefined;
   /** The values that the agents of the thread share; undefined while there are none. */
   values: Patch | undefined;
-  /** What people allowed for this thread. */
+  /** Rules that people let the thread remember. */
   rules: RememberedRule[] | undefined;
-  /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
+  /** The breakpoints that people set or removed, in their order; undefined while there are none. */
   breakpoints: SetBreakpoint[] | undefined;
   /** The title that a person gave it; null: a person removed it. Undefined, like the next, while no person has named it. */
   title: string | null | undefined;
   labels: Readonly<Record<string, string>> | undefined;
   /** The beginning of its first input: its title while no person has given it one. */
   beginning: string | undefined;
-  /** What the agent was made of when the thread last went on. */
+  /** The fingerprint of the agent at the last start or resume. */
   fingerprint: Fingerprint | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
@@ -56,7 +56,7 @@ export interface ThreadState {
   readonly partial: boolean;
   /** Only what is open is in it: enough for the calls that wait for people, and for nothing else. */
   readonly openOnly: boolean;
-  /** The seq of the last snapshot. Not folded: whoever reads or writes one says so. */
+  /** The seq of the last snapshot. Not folded: the reader or writer of a snapshot sets it. */
   snapshotSeq: number;
 }
 
@@ -80,7 +80,7 @@ export interface RunState {
   /** The seq of its first fact. */
   readonly startSeq: number;
   usage: Usage;
-  /** What it was given is complete: what people say from now on comes on top of it. */
+  /** Its input is complete: later messages of people come on top of it. */
   underway: boolean;
 }
 
@@ -89,7 +89,7 @@ export interface Scope {
   readonly path: string;
   /** As people see it. */
   readonly messages: Message[];
-  /** What hooks said after stops, each after the message that was then the last; undefined while none has. */
+  /** The words of hooks after stops, each after the message that was then the last; undefined while there are none. */
   said: Said[] | undefined;
   /** Those of them that models read: they enter the prompt before the next input. */
   remembered: Message[] | undefined;
@@ -101,7 +101,7 @@ export interface Scope {
   allowedFrom: number;
   /** Tries made at the turn after the last. */
   attempt: number;
-  /** What the history ends with, which decides what comes next. */
+  /** The kind of the last entry of the history, which decides the next step. */
   last: "nothing" | "input" | "calls" | "results" | "cut" | "answer";
   /** The calls of the last message, while one of them has no result. */
   calls: CallState[];
@@ -113,7 +113,7 @@ export interface Scope {
   readonly waiting: Message[];
   /** The run in which its agent was last started. */
   runId: string | undefined;
-  /** What it was given in that run: messages, or, of a child that takes none, a value. */
+  /** Its input in that run: messages, or, for a child that takes none, a value. */
   given: Message[];
   /** Of the root: what people said to the whole since. */
   later: Message[];
@@ -122,19 +122,19 @@ export interface Scope {
   ended: ChildEnded | undefined;
   /** The seq of the fact that it ended by, well or not. */
   settled: number | undefined;
-  /** What it failed with, where whoever runs it has gone on all the same: that is what it gave. */
+  /** Its error, if the agent around it has continued all the same: then the error is its output. */
   failed: ErrorRecord | "again" | undefined;
-  /** The agent that has the word, where it was handed over. */
+  /** The agent that has the word after a hand-over. */
   active: string | undefined;
-  /** What was done, and has not taken effect on those above yet. */
+  /** An action that has not taken effect on the agents above yet. */
   action: Action | undefined;
   /** The stretch in which a call that a crash had cut off began again, by its id. */
   again: { [callId: string]: number } | undefined;
-  /** What code of a custom agent has done, in the order it was settled. */
+  /** The steps of a custom agent's code, in the order of their outcomes. */
   steps: StepRecord[] | undefined;
   /** Of a graph: what its nodes and people have changed in its state. */
   state: Patch | undefined;
-  /** Of a graph: each time that somebody went on past nodes of it, or changed its state. */
+  /** Of a graph: each resume past nodes of it, and each change of its state by a person. */
   goneOn: GoneOn[] | undefined;
 }
 
@@ -165,12 +165,12 @@ export interface CallState {
   status: "held" | "started" | "ended";
   /** It ran before, and a crash cut it: held or not, it can never read "not executed". */
   cut: boolean;
-  /** It is held, and ran up to a point that is on record: it goes on from there, whatever a crash did to it before. */
+  /** It is held, and ran up to a point that is on record: it continues from there, whatever a crash did to it before. */
   resumes?: true;
   result: ResultPart | undefined;
   /** What runs, where a person or a hook changed it. */
   ranArgs?: Json;
-  /** Who changed it, where that was no person. */
+  /** The source of a change that no person made. */
   changedBy?: "hook";
   /** Its start was on record, and a stop came before it began: what comes before a start is not asked again. */
   passed?: true;
@@ -180,7 +180,7 @@ export interface CallState {
   doubt?: string;
   /** How often that was asked. */
   doubts?: number;
-  /** What code inside it has done, in the order it was settled. */
+  /** The steps of the code inside it, in the order of their outcomes. */
   steps?: StepRecord[];
 }
 

@@ -11,9 +11,9 @@ import type { Model, ModelRequest, ToolChoice, ToolSpec } from "./model.ts";
 
 /** The options of `fromAiSdk()`. */
 export interface FromAiSdkOptions {
-  /** The id that is recorded with each message; provider and model id where it is not given. */
+  /** The id that is recorded with each message. Default: provider and model id. */
   readonly id?: string | undefined;
-  /** True when the model goes on with a last message of the assistant instead of answering it. Default: false. */
+  /** True if the model continues a last message of the assistant instead of answering it. Default: false. */
   readonly prefill?: boolean | undefined;
   /** Marks the stable beginning of each request for providers that cache only what is marked (Anthropic). Default: false. */
   readonly cache?: boolean | undefined;
@@ -60,7 +60,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
 }
 
 /**
- * Turns off strict schemas for providers that follow every schema strictly unless told otherwise. They read the option under
+ * Turns off strict schemas for providers that follow every schema strictly by default. They read the option under
  * their own name, or under that of OpenAI, whose API many of them speak. A value that the user has set stays.
  */
 function looseOptions(provider: string, given: Json = {}): Json {

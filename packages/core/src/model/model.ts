@@ -3,7 +3,7 @@
 import type { Json } from "../json.ts";
 import type { FilePart, Finish, Message, Usage } from "../message.ts";
 
-/** A tool as a model is told of it. */
+/** A tool as the model sees it. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -26,13 +26,13 @@ export interface ModelSettings {
   readonly providerOptions?: Json;
 }
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelRequest extends ModelSettings {
   /** Instructions, if any, are the first message, with role system. Every call has its result directly after its message. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
   /**
-   * The answer must be JSON that fits this JSON Schema. `strict` is true if a provider can be told to follow the schema
+   * The answer must be JSON that fits this JSON Schema. `strict` is true if a provider can follow the schema
    * strictly: every object is closed and requires all of its keys.
    */
   readonly output?: { readonly name: string; readonly schema: Json; readonly strict?: boolean };
@@ -66,9 +66,9 @@ export type ModelEvent =
 export interface Model {
   /** For instance "openai/gpt-5". Recorded with each message. */
   readonly id: string;
-  /** Whose opaque data this model reads and writes; the id where it is not given. */
+  /** The provider whose opaque data this model reads and writes. Default: the id. */
   readonly provider?: string;
-  /** True when the model goes on with a last message of the assistant instead of answering it. */
+  /** True if the model continues a last message of the assistant instead of answering it. */
   readonly prefill?: boolean;
   stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
 }

@@ -155,7 +155,7 @@ describe("the order of decisions", () => {
       "refund is allowed because running it twice does no harm.",
     ],
     [
-      "any other is allowed where there are no permissions",
+      "any other is allowed without permissions",
       {},
       [remembered].slice(1),
       "allow",

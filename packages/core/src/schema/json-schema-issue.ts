@@ -21,7 +21,7 @@ export interface Place {
 
 /** The one empty list: compared by identity, so a good value allocates nothing. */
 export const NONE: Issues = [];
-/** More would tell nobody more. */
+/** More issues would not help. */
 export const MAX_ISSUES = 20;
 
 export function join(a: Issues, b: Issues): Issues {
@@ -60,7 +60,7 @@ export function got(value: unknown): string {
     : `${typeof value} ${show(value)}`;
 }
 
-/** What a schema asks for, in a few words. */
+/** Describes a schema in a few words. */
 export function describe(schema: Json | undefined): string {
   if (schema === undefined || schema === true) return "anything";
   if (schema === false || schema === null || typeof schema !== "object" || Array.isArray(schema)) return "nothing";

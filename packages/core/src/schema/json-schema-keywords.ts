@@ -5,7 +5,7 @@ import { belayError } from "../error.ts";
 import type { Json } from "../json.ts";
 import { describe, type Issues, issue, join, MAX_ISSUES, NONE, type Place, show } from "./json-schema-issue.ts";
 
-/** What references said of each object so far. */
+/** The results of references for each object so far. */
 export interface Run {
   seen?: Map<object, Map<object, Issues>>;
 }

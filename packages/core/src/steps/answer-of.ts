@@ -7,7 +7,7 @@ import type { Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
 import { type StandardSchema, validate } from "../schema/schema.ts";
 
-/** Throws where it was rejected, or came to nothing in time. */
+/** Returns the answer. Throws if it was rejected or expired. */
 export async function answerOf(request: Request, interrupt: Interrupt, decision: Decision): Promise<unknown> {
   const { id } = interrupt;
   const { by } = decision;

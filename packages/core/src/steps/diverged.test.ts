@@ -25,7 +25,7 @@ const original: Code = async (ctx, did) => {
   return `hello ${name}`;
 };
 
-/** What the changed code does instead, and what the error says of it. */
+/** The action of the changed code, and the words of the error. */
 const changes: readonly { readonly what: string; readonly code: Code; readonly says: RegExp }[] = [
   {
     what: "uses a key for another kind",
@@ -91,7 +91,7 @@ async function asked(store: Store): Promise<string> {
 
 describe.each(eachStore)("changed code that begins again, on $name", ({ make }) => {
   test.each(changes)(
-    "Q2: $what: REPLAY_DIVERGED before any effect; corrected, resume() goes on",
+    "Q2: $what: REPLAY_DIVERGED before any effect; with the original code resume() continues",
     async ({ code, says }) => {
       const store = await make();
       const id = await asked(store);
@@ -119,7 +119,7 @@ describe.each(eachStore)("changed code that begins again, on $name", ({ make }) 
     },
   );
 
-  test("Q2, S7: in a stretch that only answers, the thread stays paused; resume() meets it, and corrected goes on", async () => {
+  test("Q2, S7: in a segment that only answers, the thread stays paused; resume() meets it, and continues with the original code", async () => {
     const store = await make();
     const id = await asked(store);
     const did: string[] = [];
@@ -134,7 +134,7 @@ describe.each(eachStore)("changed code that begins again, on $name", ({ make }) 
     expect(toolResult(await factsOf(store), "w")).toBe("hello ann");
   });
 
-  test("Q2, H1: the person goes on without it: the model is told that it may have taken effect", async () => {
+  test("Q2, H1: the person resumes with input: the model reads that it may have taken effect", async () => {
     const store = await make();
     const id = await asked(store);
     const changed = await open(store, changes[3]!.code, []);

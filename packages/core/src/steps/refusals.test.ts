@@ -37,7 +37,7 @@ const message = (what: string) => `${what} takes 20\\d\\d bytes; at most 1000 ar
 type State = { text: string };
 type AnyContext = ToolContext | AgentContext | NodeContext<State>;
 
-/** Gives too much, goes on without it, and asks a person: what it met, and what it was told. */
+/** Returns too much, catches the refusal, and asks a person. */
 async function goOn(ctx: AnyContext, give: () => unknown): Promise<unknown[]> {
   let met: unknown = "nothing";
   try {
@@ -67,7 +67,7 @@ describe.each(eachStore)("what code gave, larger than maxBytes, on $name", ({ ma
     ["exit", "The output of exit\\(\\)", (ctx) => ctx.exit(large)],
     ["breakLoop", "The output of breakLoop\\(\\)", (ctx) => ctx.breakLoop(large)],
   ])(
-    "P12, Q2: a tool that went on without it does so when it begins again, under a larger bound, too: %s",
+    "P12, Q2: a tool that caught the refusal meets it again when it begins again, under a larger bound, too: %s",
     async (_, what, give) => {
       const store = await make();
       const work = toolOf("work", (ctx) => goOn(ctx, () => give(ctx)));
@@ -105,7 +105,7 @@ describe.each(eachStore)("what code gave, larger than maxBytes, on $name", ({ ma
 });
 
 describe("what code gave, larger than maxBytes", () => {
-  test("P12: code that failed by it has nothing of it on record, and goes on under a larger bound", async () => {
+  test("P12: code that failed by a refusal has nothing of it on record, and continues under a larger bound", async () => {
     const store = memoryStore();
     const root = defineAgent({
       name: "root",
@@ -167,7 +167,7 @@ describe("what code gave, larger than maxBytes", () => {
     expect(runs(await factsOf(store))).toEqual(["+ root", "+ root/child:child", "- root/child:child", "- root"]);
   });
 
-  test("P12, C2: wherever its process dies, it goes on under a larger bound; what it did is done once, and what was refused stays so once something follows it", async () => {
+  test("P12, C2: wherever its process dies, it continues under a larger bound; each effect happens once, and a refusal with a later step stays", async () => {
     const outputs = new Set<string>();
     for (let appends = 1; ; appends++) {
       let left = appends;

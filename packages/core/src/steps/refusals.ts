@@ -1,7 +1,7 @@
-// What code gave that was too large to be recorded. Invariants:
-// 1. Code that caught it, and did something after that, went this way because of it: the refusal is on record before what
-//    came after, and is the same when the code begins again, whatever the bound is by then (P12, Q2).
-// 2. Of code that failed by it nothing is on record: under a larger bound it goes on.
+// Values of code that were too large to be recorded. Invariants:
+// 1. Code that caught the refusal and did something after it took this path because of it: the refusal is on record before
+//    the next step, and is the same when the code begins again, whatever the bound is by then (P12, Q2).
+// 2. Code that failed by a refusal has nothing of it on record: under a larger bound it continues.
 
 import { type BelayError, belayError, type ErrorRecord, errorFromRecord, errorRecord } from "../error.ts";
 import { bytesOver, type Json } from "../json.ts";
@@ -17,7 +17,7 @@ export class Refusals {
   readonly #count = new Map<string, number>();
   #unrecorded: Refusal[] = [];
 
-  /** Refuses `value` where `recorded` tells that it was refused, or where it takes more than `most` bytes. */
+  /** Refuses `value` if `recorded` has its refusal, or if it takes more than `most` bytes. */
   judge(
     name: string,
     value: Json,
@@ -37,7 +37,7 @@ export class Refusals {
     return error;
   }
 
-  /** Those that are not on record: whoever takes them records them. */
+  /** Returns the refusals that are not on record; the caller records them. */
   take(): readonly Refusal[] {
     const taken = this.#unrecorded;
     if (taken.length > 0) this.#unrecorded = [];

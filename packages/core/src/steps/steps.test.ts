@@ -229,7 +229,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
   });
 
   test.each(["context", "extra"])(
-    "P12: a request whose %s is larger than maxBytes is TOO_LARGE where it is made, and nobody is asked",
+    "P12: a request whose %s is larger than maxBytes throws TOO_LARGE, and no request is raised",
     async (option) => {
       const store = await make();
       const caught: unknown[] = [];
@@ -290,7 +290,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     for (const code of codes) expect(code).toMatch(/^KEY_REQUIRED/);
   });
 
-  test("Q2: a request that nobody could answer is refused where it is asked", async () => {
+  test("Q2: a request that cannot be answered is refused by ctx.ask", async () => {
     const store = await make();
     const codes: string[] = [];
     const kit = await open(store, async (ctx) => {

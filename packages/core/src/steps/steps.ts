@@ -1,11 +1,11 @@
-// What code inside a call, or a custom agent, has done: its `ctx.step`s and `ctx.ask`s. Invariants:
+// The `ctx.step`s and `ctx.ask`s of a call or a custom agent. Invariants:
 // 1. A recorded outcome is handed out, never computed again (Q2), in the order of the journal and one macrotask apart:
 //    handed out all at once, a race between two of them could end otherwise than it did.
 // 2. Code that goes another way than what is on record is stopped before it does anything: a new key waits until the
 //    recorded ones are asked for and handed out, and fails where some are left.
 // 3. An ask that is withdrawn, or whose instance is dropped, never settles: no catch and no finally can mistake it (Q1).
 // 4. It is parked while an ask is open and nothing else of it is under way, judged a macrotask after the last thing it
-//    did. That is a guess: code that does something all the same wakes whoever holds it.
+//    did. That is a guess: code that does something all the same wakes its holder.
 // 5. Nothing is computed before it stands on something: code that was parked has the thread first, so that the same
 //    step is never computed here and elsewhere.
 // 6. What a step gives, or throws, is the same when it has just been computed and when it is read from the record.
@@ -29,7 +29,7 @@ import { answerOf } from "./answer-of.ts";
 import { Refusals } from "./refusals.ts";
 import { recordOf, thrownAgain } from "./thrown.ts";
 
-/** Who runs the code. */
+/** The runner of the code. */
 export interface StepsHost {
   /** Of the code: its steps lie below it. */
   readonly address: string;
@@ -42,14 +42,14 @@ export interface StepsHost {
   readonly signal: AbortSignal;
   /** The most that one of its records may take. */
   readonly maxBytes: number;
-  /** What it stands on; undefined while it is parked, and once it is dropped. */
+  /** The frame under the code; undefined while it is parked, and once it is dropped. */
   readonly frame: Frame | undefined;
-  /** True once nobody waits for it any more: what it still does is not recorded. */
+  /** True once the run no longer waits for it: its later steps are not recorded. */
   readonly leftBehind: boolean;
-  /** True once it has ended without a word of what it was about to ask: then nobody is asked for it. */
+  /** True once it has ended before its request was recorded: then no request is raised. */
   readonly isOver?: boolean;
   isInterrupted(): boolean;
-  /** True where nobody will answer any more: then it ends here. */
+  /** True if no answer can arrive any more: then it ends here. */
   isDeserted(): boolean;
   /** True where nothing new may begin any more: then it ends here, and does the step when it begins again. */
   parks?(): boolean;
@@ -76,7 +76,7 @@ export function readAskOptions(options: AskOptions, where: "ctx.ask()" | "ask()"
   refuseUnknown(where, options, ASK);
 }
 
-/** What a step is given: the same key for each try of it, and the call's signal. */
+/** The context of a step: the same key for each try of it, and the call's signal. */
 export interface StepContext {
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
@@ -132,7 +132,7 @@ export class Steps {
     return this.#isParked;
   }
 
-  /** What was on record has been asked for and handed out. */
+  /** True when all recorded outcomes have been asked for and handed out. */
   get isCaughtUp(): boolean {
     return this.#recorded.size === 0 && !this.#giving;
   }
@@ -144,7 +144,7 @@ export class Steps {
   }
 
   /**
-   * `value`, which is to be recorded under `name`; where that is on record, it is not judged again. Throws `TOO_LARGE`, and
+   * Returns `value`, to be recorded under `name`; if that is on record, it is not judged again. Throws `TOO_LARGE`, and
    * then does so each time that the code comes here.
    */
   fitting<T>(name: string, value: T, what: string, isOnRecord = this.#recorded.has(name)): T {
@@ -345,7 +345,7 @@ export class Steps {
   #decided(id: string, decision: Decision): boolean {
     const ask = this.#open.get(id);
     if (ask === undefined || decision.how === "withdrawn") return false;
-    // Nobody runs it now: whoever goes on with the call lets it hear of this.
+    // It has no frame now: the resume of the call hands it the answer.
     if (this.#host.frame === undefined) return false;
     this.#open.delete(id);
     // The code gets a macrotask to say what it does next, before it is called parked again.
@@ -450,7 +450,7 @@ export class Steps {
     return new Promise((recorded) => this.#on((frame) => void frame.record(() => facts(frame)).then(recorded)));
   }
 
-  /** Before something begins that is not on record: it is written after them, so nobody has to wait. */
+  /** Called before a step begins that is not on record: the step is written after the refusals, so nothing has to wait. */
   #recordRefusals(): void {
     const refusals = this.#refusals.take();
     if (refusals.length === 0 || this.#host.leftBehind) return;

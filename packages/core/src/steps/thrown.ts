@@ -1,4 +1,4 @@
-// What a step threw, as it is recorded and as it is thrown again.
+// The error of a step, as it is recorded and as it is thrown again.
 
 import { BelayError, type ErrorRecord, errorFromRecord, errorRecord, errorText, recordedWords } from "../error.ts";
 
@@ -10,7 +10,7 @@ export function recordOf(error: unknown): ErrorRecord {
   return typeof code === "string" ? { code, message, name: error.name } : { code: error.name, message };
 }
 
-/** What is on record of it; `cause` is what was thrown, where that was just now. */
+/** Returns the recorded error; `cause` is the thrown value, if it was thrown just now. */
 export function thrownAgain(record: ErrorRecord, cause?: unknown): Error {
   if (record.hint !== undefined) {
     return cause instanceof BelayError && cause.message === record.message ? cause : errorFromRecord(record);

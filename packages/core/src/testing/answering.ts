@@ -1,4 +1,4 @@
-// Other processes that answer the requests of a thread under attack, and what they are told: held against the journal.
+// Other processes that answer the requests of a thread under attack, and their replies, compared with the journal.
 
 import type { Fact } from "../event.ts";
 import { type Answer, approve, reject, respond } from "../interrupt/answer.ts";
@@ -10,13 +10,13 @@ import { faultyStore } from "./faulty-store.ts";
 import { answerProblems, type SaidAnswer } from "./request-checks.ts";
 
 export const answerFaults = [
-  /** Another process answers each request as soon as it is open, also while the run goes on. */
+  /** Another process answers each request as soon as it is open, also while the run continues. */
   "answer",
   /** Two others do, at once and in two names. */
   "answer-twice",
   /** Another process answers what is decided already. */
   "answer-late",
-  /** Somebody answers what nobody asked. */
+  /** Another process answers a request that does not exist. */
   "answer-unknown",
   /** Another process gives each request an answer that does not fit it. */
   "answer-wrong",
@@ -106,7 +106,7 @@ export class Answering {
     this.#looking = false;
   }
 
-  /** What is open, by anybody's clock. */
+  /** Returns the open requests, by any clock. */
   async #open(): Promise<Interrupt[]> {
     const rows = await this.#host.store.requests("default");
     return rows.map(({ body }) => (JSON.parse(body) as { interrupt: Interrupt }).interrupt);
@@ -174,7 +174,7 @@ export class Answering {
     return runner;
   }
 
-  /** Says it, and remembers what it is told. */
+  /** Sends it, and remembers the reply. */
   say(to: Answerable, id: string, answer: Answer, manner: Manner = {}): Promise<void> {
     const { vain = false, by = answer.by ?? "user" } = manner;
     const said: Said = { to, id, by, vain, told: undefined, lost: false };

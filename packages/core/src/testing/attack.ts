@@ -43,7 +43,7 @@ export const attackedThread = { tenant: "default", threadId: "thread" };
 const LEASE_MS = 60_000;
 const MOST_RESUMES = 25;
 
-/** Who meets one of these was too late, and looks again. */
+/** A caller that meets one of these was too late, and looks again. */
 const lostRaces = new Set<string>([
   "ALREADY_RUNNING",
   "THREAD_BUSY",
@@ -62,9 +62,9 @@ export class Attack<Out, Deps> {
   readonly #key = attackedThread;
   readonly #effects: Effects;
   readonly #answering: Answering;
-  /** A runner of another process, for whoever stops from there. */
+  /** A runner of another process, for stops from there. */
   #elsewhere: Runner<Out, Deps> | undefined;
-  /** What the person does the next time that it waits for people, instead of answering. */
+  /** The person's next act while the run waits for people, instead of an answer. */
   #turnAway: "stop-waiting" | "new-input" | undefined;
   /** The time of requests passes, once there are any. */
   #expiring = false;
@@ -79,7 +79,7 @@ export class Attack<Out, Deps> {
   #session: Session<Out> | undefined;
   #crashed: () => void = () => {};
   #crash: Promise<"crash"> | undefined = new Promise((resolve) => (this.#crashed = () => resolve("crash")));
-  /** What the frozen process has to give back, and what it was. */
+  /** The work of the frozen process, and its kind. */
   #frozen: { readonly side: FaultyStore; readonly runner: Runner<Out, Deps> | undefined } | undefined;
   /** The session of a process that is gone, and how much had been shown until then. */
   #lost: { readonly session: Session<Out> | undefined; readonly shown: number } | undefined;
@@ -90,9 +90,9 @@ export class Attack<Out, Deps> {
   /** How many have come. */
   points = 0;
   last: AttackPoint | undefined;
-  /** The one of the plan, where it has come. */
+  /** The point of the plan, if it has come. */
   struck: AttackPoint | undefined;
-  /** What is read to check it is no part of it. */
+  /** Reads for checks are no part of it. */
   #over = false;
 
   constructor(scenario: Scenario<Out, Deps>, store: Store, time: PassTime, plan: Plan | undefined) {
@@ -209,7 +209,7 @@ export class Attack<Out, Deps> {
     }
   }
 
-  /** Its process is gone. What it was saying may never be kept: nobody is there to do it. */
+  /** Its process is gone. Its shown text may never be kept. */
   #lose(session: Session<Out> | undefined): void {
     this.#answering.lose(session);
     this.#lost = { session, shown: this.#shown.length };
@@ -231,7 +231,7 @@ export class Attack<Out, Deps> {
     this.#stops.ask(options.mode ?? "now", () => session.interrupt(options));
   }
 
-  /** Runs to the end, going on after every pause and every crash. Asking again under one id never begins a second run. */
+  /** Runs to the end, resuming after every pause and every crash. Asking again under one id never begins a second run. */
   async run(): Promise<RunResult<unknown>> {
     const { input, play } = this.#scenario;
     if ((await this.#unlessCrashed(this.#open())) === "crash") await this.#open();
@@ -299,13 +299,13 @@ export class Attack<Out, Deps> {
     return session.resume();
   }
 
-  /** Somebody else has the thread, or was faster. */
+  /** Another process has the thread, or was first. */
   async #waitForOthers(times: number): Promise<void> {
     for (let i = 0; i < 1 + times * 4; i++) await tick();
     await threadOf(this.#session!).refresh();
   }
 
-  /** What waits becomes the next run; a process that stood still goes on where it was. */
+  /** A waiting input becomes the next run; a process that stood still continues. */
   async #rest(): Promise<void> {
     const queued = async () => (await this.store.load(this.#key))?.row.queued ?? false;
     for (let i = 0; i < 200 && (this.#session!.state === "running" || (await queued())); i++) {
@@ -381,7 +381,7 @@ export class Attack<Out, Deps> {
     });
   }
 
-  /** What the dead process had sent when it died may have come after its lease was ended: then that lasts again. */
+  /** A write of the dead process may arrive after its lease was ended: then the lease lasts again. */
   async #opened(runner: Runner<Out, Deps>): Promise<Session<Out>> {
     for (let tries = 0; ; tries++) {
       try {
@@ -397,7 +397,7 @@ export class Attack<Out, Deps> {
   async #listen(session: Session<Out>): Promise<void> {
     const after = this.#shown.reduce((last, event) => Math.max(last, event.seq), 0);
     for await (const event of session.events({ after, signal: this.#readers.signal })) {
-      // Its code goes on here; what it would say is gone with it, or stands still.
+      // Its code continues here; its text is gone with it, or stands still.
       if (session !== this.#lost?.session) this.#shown.push(event);
     }
   }

@@ -1,4 +1,4 @@
-// What the tools of a scenario really did, in the order they did it.
+// The real effects of the tools of a scenario, in their order.
 
 import type { Fact } from "../event.ts";
 import type { Store, ThreadKey } from "../store/store.ts";

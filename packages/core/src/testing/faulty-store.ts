@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 
 export type FaultyOperation = Exclude<keyof Store, "watch" | "watchTenant" | "relay" | "linesSync">;
 
-/** What happens to one operation. Times are rounds of the event loop: nothing really waits. */
+/** The fate of one operation. Times are rounds of the event loop: nothing really waits. */
 export interface Fault {
   /** Rounds before it reaches the store. */
   readonly before?: number;
@@ -16,11 +16,11 @@ export interface Fault {
 }
 
 export interface FaultyStore extends Store {
-  /** What happens to the next operations of that kind, in this order; then nothing more does. */
+  /** Plans the fate of the next operations of that kind, in this order; later ones are not touched. */
   plan(operation: FaultyOperation, ...faults: readonly Fault[]): void;
-  /** What happens to every operation without a plan of its own. */
+  /** Sets the fate of every operation without a plan of its own. */
   always(fault: Fault): void;
-  /** What was planned, and what happened to every operation, does no more. */
+  /** Removes all plans. */
   calm(): void;
   /** Operations and answers wait from now on, until `thaw`: the process stands still. */
   freeze(): void;

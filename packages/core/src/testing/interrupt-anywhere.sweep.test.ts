@@ -66,7 +66,7 @@ function helper(kit: ScenarioKit, options: Partial<AgentOptions<undefined, unkno
   });
 }
 
-/** Parallel calls, a person who steers, and an answer that must fit a schema. */
+/** Parallel calls, a person that steers, and an answer that must fit a schema. */
 const structured: Omit<Scenario<{ done: number }>, "faults"> = {
   agent(kit) {
     const work = tool({
@@ -197,7 +197,7 @@ describe("interruptAnywhere", () => {
     expect(report.passes).toBe(struck(report.points) * faults.length);
   });
 
-  it("a scenario that fails by itself is told as such", async () => {
+  it("a scenario that fails by itself is reported", async () => {
     const bad = (kit: ScenarioKit) => {
       kit.effect("once");
       kit.effect("once");
@@ -206,14 +206,14 @@ describe("interruptAnywhere", () => {
     await expect(interruptAnywhere({ agent: bad, input: "Do it." })).rejects.toThrow("Without any fault");
   });
 
-  it("two attacks in one process would strike at each other's points: the second is refused, and the first goes on", async () => {
+  it("two attacks in one process would strike at each other's points: the second is refused, and the first continues", async () => {
     const first = interruptAnywhere({ ...structured, faults: ["stop"] });
     await expect(interruptAnywhere(structured)).rejects.toThrow("listens to the points of this process already");
     expect(await first).toMatchObject({ unstruck: 0, problems: [] });
     await expect(interruptAnywhere({ ...structured, faults: ["pause"] })).resolves.toMatchObject({ unstruck: 0 });
   });
 
-  it("a pass whose point never came is told as such", async () => {
+  it("a pass whose point never came is reported", async () => {
     let agents = 0;
     const shorter = (kit: ScenarioKit) => {
       agents += 1;
@@ -227,7 +227,7 @@ describe("interruptAnywhere", () => {
     expect(never.at(-1)).toMatchObject({ fault: "stop", at: report.points, problems: [] });
   });
 
-  it("text that somebody wants rolled back need not be kept", async () => {
+  it("text that a person rolls back need not be kept", async () => {
     const report = await interruptAnywhere({
       agent: helper,
       input: "Do it.",

@@ -1,4 +1,4 @@
-// The attack: run a scenario once to count its points, then once for each point and each fault, going on to the end
+// The attack: run a scenario once to count its points, then once for each point and each fault, resuming to the end
 // each time, and check what must hold however it was cut. People test their own agents with it.
 
 import { type Clock, systemClock } from "../clock.ts";
@@ -60,7 +60,7 @@ async function attackAll<Out, Deps>(scenario: Scenario<Out, Deps>, stage: Stage)
     if (!scenario.anyEnd) found.push(...endProblems(whole.result, outcome));
     problems.push(...found.map((problem) => `${fault} at point ${at} (${point ?? "never came"}): ${problem}`));
     scenario.onPass?.({ fault, at, point, problems: found });
-    // It may go on after all, and its points would be taken for those of the next pass.
+    // It may continue after all, and its points would be taken for those of the next pass.
     if (outcome.hangs) break;
   }
   if (problems.length > 0) {
@@ -84,7 +84,7 @@ function spread(all: number, most = all, shift = 0): number[] {
 interface Outcome {
   readonly points: number;
   readonly point: AttackPoint | undefined;
-  /** Undefined where it came to no end. */
+  /** Undefined if it did not end. */
   readonly result: RunResult<unknown> | undefined;
   /** A request was withdrawn, or its time was over: then the end may be another one. */
   readonly unanswered: boolean;
@@ -121,7 +121,7 @@ async function pass<Out, Deps>(scenario: Scenario<Out, Deps>, stage: Stage, plan
     return { ...none, points: attack.points, point: attack.struck, problems: [`it threw: ${errorText(error)}`] };
   } finally {
     stage.attack = undefined;
-    // What hangs may hang here, too.
+    // A hanging run may hang here, too.
     await within(passMs, attack.end());
   }
 }

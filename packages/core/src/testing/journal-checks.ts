@@ -1,4 +1,4 @@
-// What must hold of a journal, of what is folded from it and of what was shown of it, whatever happened.
+// The rules of a journal, of its fold and of its shown events, after any fault.
 
 import type { Fact } from "../event.ts";
 import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
@@ -42,7 +42,7 @@ export function folded(threadId: string, lines: readonly Line[]): ThreadState {
   return state;
 }
 
-/** Seqs without a gap, legal moves, every start with its end where nothing runs, and nothing told of a call starts it again. */
+/** Seqs without a gap, legal moves, every start with its end at rest, and no call with a recorded outcome starts again. */
 export function factProblems(facts: readonly Fact[]): string[] {
   const problems: string[] = [];
   let state: SessionState = "created";
@@ -69,7 +69,7 @@ export function factProblems(facts: readonly Fact[]): string[] {
     }
     if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) asks.delete(fact.id);
     if (fact.type !== "state") continue;
-    // Running after running: whoever held the lease is gone, and the thread was read as paused.
+    // Running after running: the holder of the lease is gone, and the thread was read as paused.
     const from: SessionState = state === "running" && fact.state === "running" ? "paused" : state;
     const stays = from === "paused" && fact.state === "paused";
     // A fork stands where its past leads to.
@@ -78,7 +78,7 @@ export function factProblems(facts: readonly Fact[]): string[] {
     state = fact.state;
     // Code waits for a person over such a pause, and while another branch has failed.
     const waits = new Set(fact.pauseType === "tool_interrupt" || state === "error" ? asks.values() : []);
-    // A call to an agent is stopped, and goes on, in its place.
+    // A call to an agent is stopped, and continues, in its place.
     const inside = (address: string) => (state === "paused" || state === "error") && holdsAgent(facts, i, address);
     const endless = [...open].filter(([callId, { address }]) => !waits.has(callId) && !inside(address));
     // A pause that is written once more says nothing of answered calls that run in it, or that a crash has cut.
@@ -141,7 +141,7 @@ function childProblems(facts: readonly Fact[]): string[] {
   return problems;
 }
 
-/** What models and the runtime say has an id of its own; what people say to several agents has one for all of them. */
+/** A message of a model or the runtime has an id of its own; a person's message to several agents has one for all of them. */
 function idProblems(facts: readonly Fact[]): string[] {
   const known = new Set<string>();
   return facts.flatMap((fact) => {
@@ -175,7 +175,7 @@ function stretchProblems(facts: readonly Fact[]): string[] {
   return problems;
 }
 
-/** What was sent is consumed once, and told as queued once, before that. */
+/** A command is consumed once, and reported as queued once, before that. */
 function mailProblems(facts: readonly Fact[]): string[] {
   const problems: string[] = [];
   const queued = new Set<string>();
@@ -209,7 +209,7 @@ export function resultsIn(messages: readonly Message[]): ResultPart[] {
   return messages.flatMap((message) => message.parts.filter((part): part is ResultPart => part.type === "result"));
 }
 
-/** What people said, in the order of the history. */
+/** Returns the person's messages, in the order of the history. */
 export function inputsIn(messages: readonly Message[]): string[] {
   return messages
     .filter((message) => message.origin === "person")
@@ -219,7 +219,7 @@ export function inputsIn(messages: readonly Message[]): string[] {
 export interface GivenInput {
   readonly texts: readonly string[];
   readonly process: number;
-  /** Undefined where nobody can know: the answer of the store was lost, or its process died. */
+  /** Undefined if it cannot be known: the reply of the store was lost, or its process died. */
   readonly taken: boolean | undefined;
 }
 
@@ -244,7 +244,7 @@ export function inputProblems(given: readonly GivenInput[], found: readonly stri
   return problems;
 }
 
-/** What people said is there once; what was sent, under its name, is there once, or still waits. */
+/** Each input of a person is in the history once; each command, under its id, is in it once, or still waits. */
 export function sentProblems(
   input: string,
   sent: string | undefined,

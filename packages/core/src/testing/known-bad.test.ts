@@ -1,4 +1,4 @@
-// What interruptAnywhere must catch: each of these is wrong in one way, and it has to say at which point and by which
+// The faults that interruptAnywhere must catch: each of these is wrong in one way, and it has to say at which point and by which
 // fault that shows. A check that lets one of them pass proves nothing.
 
 import { describe, expect, it } from "vitest";
@@ -101,7 +101,7 @@ function onSignal(good: Agent<string, unknown>, make: (signal: StopSignal) => St
   return published({ ...definition, run }) as Agent<string, unknown>;
 }
 
-/** True once somebody elsewhere has answered. */
+/** True once another process has answered. */
 const answeredElsewhere = (desk: Desk) =>
   [...((desk as ThreadDesk).state.requests?.values() ?? [])].some(({ decision }) => decision?.by === "another");
 
@@ -127,7 +127,7 @@ describe("interruptAnywhere catches", () => {
     await interruptAnywhere({ agent: worker, input, anyEnd: true });
   });
 
-  it("a store that takes an append from whoever sends it", async () => {
+  it("a store that takes an append from every sender", async () => {
     const anyone = broken((inner) => ({
       async append(key, append) {
         const first = await inner.append(key, append);
@@ -192,7 +192,7 @@ describe("interruptAnywhere catches", () => {
     await caught({ agent: forgetful, input }, "stop", "was made after the stop");
   });
 
-  it("a store that forgets a stop once somebody has looked whether there is one", async () => {
+  it("a store that forgets a stop once it has been read", async () => {
     const store = broken((inner) => {
       const seen = new Set<string>();
       return {
@@ -255,12 +255,12 @@ describe("interruptAnywhere catches", () => {
     await caught({ agent: dropping, input, anyEnd: false }, "stop", "it ended failed");
   });
 
-  it("a model that begins anew where it was asked to go on", async () => {
+  it("a model that begins again if it is asked to continue", async () => {
     const forgetful = (kit: ScenarioKit) => worker(kit, { forgets: true });
     await caught({ agent: forgetful, input, anyEnd: false }, "stop", "its output is");
   });
 
-  it("a store that keeps what anyone writes at once, also two answers to one request", async () => {
+  it("a store that keeps all concurrent writes, also two answers to one request", async () => {
     const anyone = broken((inner) => ({
       async append(key, append) {
         const first = await inner.append(key, append);
@@ -284,7 +284,7 @@ describe("interruptAnywhere catches", () => {
     await caught({ agent: again, input }, "close", "happened when its step was recorded");
   });
 
-  it("code that goes on past a question which nobody answered", async () => {
+  it("code that continues past an unanswered question", async () => {
     const impatient = (kit: ScenarioKit) =>
       asker(kit, async (ctx) => {
         const aborted = new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));

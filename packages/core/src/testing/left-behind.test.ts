@@ -13,7 +13,7 @@ import { speak } from "./speak.ts";
 
 const input = jsonSchema<object>({ type: "object" });
 
-/** How often the model had been told, each time it was asked for its last word. */
+/** How often the model had read it, each time it was asked for its last word. */
 const told: number[] = [];
 
 /** Opened when the run has gone on without those that were left behind: also from another process. */
@@ -90,7 +90,7 @@ test("S5: what deaf calls give after a stop, or after their time, reaches the mo
   expect(report.unstruck).toBeLessThan(report.passes / 20);
   // Once by each of the two.
   expect(new Set(told)).toEqual(new Set([2]));
-  // What the store and the clock gave it was struck, too.
+  // The replies of store and clock were struck, too.
   for (const point of ["load:after", "send:after", "withdraw:after", "timer:due"] as const) {
     expect(points).toContain(point);
   }

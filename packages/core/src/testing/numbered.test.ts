@@ -39,7 +39,7 @@ test("each promise of a store that settles is a point, by whatever name it is as
   expect(points).toEqual(Object.keys(asked).map((name) => `${name}:after`));
 });
 
-test("a point lies before whoever waits goes on", async () => {
+test("a point lies before the waiting code continues", async () => {
   const order: string[] = [];
   const store = numberedStore(
     memoryStore(),
@@ -50,7 +50,7 @@ test("a point lies before whoever waits goes on", async () => {
   expect(order).toEqual(["load:after", "went on"]);
 });
 
-test("an append is told of before it is sent", () => {
+test("an append is reported before it is sent", () => {
   const order: unknown[] = [];
   const inner = wrapStore(memoryStore(), {
     append(_key, append) {

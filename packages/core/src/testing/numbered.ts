@@ -1,5 +1,5 @@
 // The store and the clock as the process under attack has them: each promise of the one that settles, and each timer of
-// the other that falls due, is a point. The kernel's own points lie at its steps; these lie where others let it go on.
+// the other that falls due, is a point. The kernel's own points lie at its steps; these lie at the returns of others.
 
 import type { Clock } from "../clock.ts";
 import type { PointName } from "../point.ts";
@@ -12,7 +12,7 @@ type Settling = `${Exclude<FaultyOperation, "append">}:after`;
 
 export type AttackPoint = PointName | Settling | "timer:due";
 
-/** `appending` is told of each append as it is sent, and of one that is tried again once more. */
+/** `appending` is called for each append as it is sent, and again for each retry. */
 export function numberedStore(
   store: Store,
   passed: (point: AttackPoint) => void,

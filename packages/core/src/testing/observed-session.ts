@@ -1,4 +1,4 @@
-// A session as it is handed to whoever plays a person: it is told when they want that what is being said is not kept.
+// The session of a scenario's person: reports a wish to drop the shown text.
 
 import type { Session } from "../runner/front/session.ts";
 import type { InterruptOptions } from "../runner/given/options.ts";

@@ -1,4 +1,4 @@
-// What must hold of a journal in which people are asked, and of what really happened beside it.
+// The rules of a journal with requests, and of the real effects beside it.
 
 import { BelayError, errorText } from "../error.ts";
 import type { Fact, RequestAnsweredEvent, ToolEndEvent, ToolStartEvent } from "../event.ts";
@@ -22,7 +22,7 @@ export function requestProblems(facts: readonly Fact[]): string[] {
   const requests = new Map<string, Asked>();
   const running = new Set<string>();
   const steps = new Set<string>();
-  /** What a fork has of a line that it is cut from is written anew, with its own time. */
+  /** A fork writes its part of a cut line again, with its own time. */
   const forkedAt = new Set(facts.flatMap((fact) => (fact.type === "state" && fact.forked ? [fact.at] : [])));
   /** Calls and agents that have ended, well or not, and were not begun again. */
   const ended = new Set<string>();
@@ -78,7 +78,7 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         break;
       }
       case "state": {
-        // Cut from the line that ended all of them, a fork goes on with those that came to nothing.
+        // Cut from the line that ended all of them, a fork continues the ones without a result.
         if (fact.forked !== undefined) for (const path of failed) ended.delete(path);
         if (fact.state === "paused") problems.push(...forgotten(requests, ended, fact.seq));
         if (fact.state !== "completed" && fact.state !== "terminated") break;
@@ -94,10 +94,10 @@ export function requestProblems(facts: readonly Fact[]): string[] {
   return problems;
 }
 
-/** One with a number, or a node: whoever runs it fails with it, at the latest when the others have ended, and both are tried again. Code may go on without one. */
+/** One with a number, or a node: the agent around it fails with it, at the latest when the others have ended, and both are tried again. Code may catch the error. */
 const FAILS_ALL = /(\/[\d.]+|#\d+):[^/]*$/;
 
-/** Nobody is asked what nobody waits for: in a pause nothing is open inside what has ended. A run that failed may go on with it. */
+/** No request is open that no code waits for: in a pause nothing is open inside an ended agent. A failed run may continue with it. */
 function forgotten(requests: ReadonlyMap<string, Asked>, ended: ReadonlySet<string>, seq: number): string[] {
   return [...requests.values()].flatMap(({ interrupt: { id, address }, decided }) => {
     const over = decided === undefined ? [...ended].find((path) => address.startsWith(path)) : undefined;
@@ -158,7 +158,7 @@ export interface Effect {
   readonly name: string;
   /** The key of an ask of its call that comes before it. */
   readonly after?: string | undefined;
-  /** The last fact of the journal at that moment, where that is known. */
+  /** The last fact of the journal at that moment, if it is known. */
   head?: number;
 }
 
@@ -193,7 +193,7 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
   });
 }
 
-/** What is on record of one run. */
+/** The record of one run. */
 interface Facts {
   readonly calls: readonly Known[];
   readonly asks: ReadonlyMap<string, Asked>;
@@ -268,20 +268,20 @@ function isBelow(name: string, address: string): boolean {
   return name.startsWith(address) && !/^\w/.test(name.slice(address.length));
 }
 
-/** What somebody said to a request, and what became of it. */
+/** An answer to a request, and its fate. */
 export interface SaidAnswer {
   readonly id: string;
-  /** In whose name; nobody else uses it for this request. */
+  /** The person; no other answer to this request uses the name. */
   readonly by: string;
   /** It cannot count. */
   readonly vain: boolean;
   /** Undefined while it waits. */
   told: "it counts" | Error | undefined;
-  /** Its process is dead, or stands still: nobody is told anything. */
+  /** Its process is dead, or stands still: the sender gets no reply. */
   lost: boolean;
 }
 
-/** Everyone is told, and truly: what counts is on record once, what is refused is not, and a refusal names who was faster. */
+/** Every sender gets a true reply: a counted answer is on record once, a refused one is not, and a refusal names the first answer. */
 export function answerProblems(said: readonly SaidAnswer[], facts: readonly Fact[]): string[] {
   const answered = facts.filter((fact): fact is RequestAnsweredEvent => fact.type === "request-answered");
   return said.flatMap(({ id, by, vain, told, lost }) => {

@@ -45,7 +45,7 @@ describe("a scenario that would find nothing", () => {
     await expect(attack).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringMatching(words) });
   });
 
-  it("is refused where there is none", async () => {
+  it("is refused without one", async () => {
     await expect(interruptAnywhere(undefined as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
@@ -55,20 +55,20 @@ describe("a scenario that would find nothing", () => {
     await expect(attack).rejects.toThrow("Option store is one that was used");
   });
 
-  it("is told of where what the person does besides goes wrong", async () => {
+  it("is reported if the person's other act fails", async () => {
     const play = () => Promise.reject(new Error("no such button"));
     await expect(interruptAnywhere({ ...polite, play })).rejects.toThrow(
       "Without any fault:\nplay threw: no such button",
     );
   });
 
-  it("is told of where it answers with something that is no answer", async () => {
+  it("is reported if it returns no answer", async () => {
     const asks = caller(() => "acted", { needsApproval: true });
     const attack = interruptAnywhere({ ...polite, agent: asks, answer: () => undefined as never });
     await expect(attack).rejects.toThrow(/it threw: .* it is no answer at all/);
   });
 
-  it("is told of where its agent fails without any fault", async () => {
+  it("is reported if its agent fails without any fault", async () => {
     const model = scriptedModel([[{ throw: new Error("no key") }]]);
     const attack = interruptAnywhere({ ...polite, agent: () => agent({ name: "keyless", model }) });
     await expect(attack).rejects.toThrow(/^Without any fault:\nit failed: MODEL_FAILED: .*no key/);
@@ -98,7 +98,7 @@ describe("an effect that is named by its address", () => {
 });
 
 describe("a scenario that does not end", () => {
-  it("is told of with its last point, and the next attack can begin", async () => {
+  it("is reported with its last point, and the next attack can begin", async () => {
     const deaf = caller(() => new Promise(() => {}));
     const attack = interruptAnywhere({ ...polite, agent: deaf, passMs: 500 });
     await expect(attack).rejects.toThrow(

@@ -1,4 +1,4 @@
-// What an attack is made of, as people write it down: an agent, what is said to it, and what may happen to it.
+// The parts of an attack, as an author writes them down: an agent, its input, and the faults.
 
 import type { Agent } from "../agent.ts";
 import type { Clock } from "../clock.ts";
@@ -9,14 +9,14 @@ import type { Store } from "../store/store.ts";
 import { answerFaults } from "./answering.ts";
 import type { AttackPoint } from "./numbered.ts";
 
-/** Everything that can happen at a point. Where nobody is asked anything, those that need it do nothing. */
+/** Everything that can happen at a point. In a scenario without requests, faults of requests do nothing. */
 export const allFaults = [
   "stop",
   "stop-twice",
   "stop-after-model",
   "stop-after-tools",
   "pause",
-  /** The process lets go of the thread, and another one goes on. */
+  /** The process releases the thread, and another one resumes. */
   "close",
   /** The process dies. */
   "crash",
@@ -40,7 +40,7 @@ export const allFaults = [
 /** Something that `interruptAnywhere()` does at a point. */
 export type Fault = (typeof allFaults)[number];
 
-/** One pass, as it is told to `onPass`. */
+/** One pass, as `onPass` gets it. */
 export interface Pass {
   readonly fault: Fault;
   /** The number of the point, from 1, and what it is; undefined where the pass never came there. */
@@ -49,14 +49,14 @@ export interface Pass {
   readonly problems: readonly string[];
 }
 
-/** What the agent of a scenario reports its effects to. */
+/** Receives the effects of the agent of a scenario. */
 export interface ScenarioKit {
   /**
    * Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`,
    * and, for a tool that does several things, one below it; inside a step, `${ctx.address}/s:${key}`.
    */
   effect(name: string, options?: EffectOptions): void;
-  /** The time of the pass, which faults move on: what expires is told by it. */
+  /** The time of the pass, which faults move forward. Deadlines follow it. */
   now(): number;
 }
 
@@ -72,9 +72,9 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   agent(kit: ScenarioKit): Agent<Out, Deps>;
   readonly input: string;
   readonly deps?: Deps;
-  /** What the person does besides, each pass anew; called when the run has begun. */
+  /** The person's other acts, again in each pass; called when the run has begun. */
   play?(session: Session<Out>): void | Promise<void>;
-  /** What the person says to a request. By default approvals are given, questions are answered with "yes", and calls of unknown outcome are skipped. */
+  /** Returns the person's answer to a request. By default approvals are given, questions are answered with "yes", and calls of unknown outcome are skipped. */
   answer?(request: Interrupt): Answer;
   /** A new one for each pass; in memory by default. Leases must end by this clock. */
   store?(clock: Clock): Store | Promise<Store>;
@@ -87,6 +87,6 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   repeatable?(effect: string): boolean;
   /** True when the end need not be the uninterrupted one, for instance because a call's outcome is unknown after a crash. */
   readonly anyEnd?: boolean;
-  /** Told of each pass when it is over. */
+  /** Called for each pass when it is over. */
   onPass?(pass: Pass): void;
 }

@@ -6,7 +6,7 @@ import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 
 /** One thing the model does in a turn. */
 export type ScriptedPart =
-  /** Streams it, in pieces where it is an array. */
+  /** Streams it, in pieces if it is an array. */
   | { readonly text: string | readonly string[] }
   | { readonly reasoning: string | readonly string[]; readonly signature?: string }
   | { readonly call: string; readonly args?: unknown; readonly id?: string }
@@ -40,7 +40,7 @@ const OPTIONS: KnownOptions<ScriptedModelOptions> = { id: true, prefill: true, d
 
 /** A model that plays a script, and keeps the requests that it got. */
 export interface ScriptedModel extends Model {
-  /** What it was sent, call by call. */
+  /** The requests, call by call. */
   readonly requests: readonly ModelRequest[];
 }
 

@@ -1,13 +1,13 @@
-// What was shown of a thread, held against what is kept of it.
+// Compares the shown text of a thread with the kept text.
 
 import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../event.ts";
 import { isBlank, messageText } from "../message.ts";
 
 /** Why text that people saw need not be kept. */
 export interface Excuses {
-  /** What was shown so far when a process was lost, by number: it may have been on its way. */
+  /** The shown text when a process was lost, by number: it may have been on its way. */
   readonly lost: number;
-  /** Somebody said that it shall not be kept. */
+  /** A person asked to drop it. */
   readonly rolledBack: boolean;
 }
 
@@ -20,8 +20,8 @@ interface Seen {
 }
 
 /**
- * What was shown last of each message is what is kept of it, and no fact was shown that is not in the store. Text is dropped
- * only with a process, by another try in the same stretch, or where somebody wanted it.
+ * The last shown text of each message is the kept one, and no fact was shown that is not in the store. Text is dropped
+ * only with a process, by another try in the same segment, or by a person's wish.
  */
 export function shownProblems(shown: readonly BelayEvent[], facts: readonly Fact[], excuses: Excuses): string[] {
   const problems: string[] = [];

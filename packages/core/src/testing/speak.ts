@@ -1,4 +1,4 @@
-// A turn that says a text, and, asked to go on where it was cut, only what is missing of it: so that an answer that was
+// A turn that says a text, and, asked to continue a cut answer, only the rest of it: so that an answer that was
 // interrupted ends as it would have without.
 
 import { CONTINUE_NOTE } from "../journal/render.ts";

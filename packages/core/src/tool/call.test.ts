@@ -9,13 +9,13 @@ const anything = jsonSchema({ type: "object" });
 const make = (name: string, execute: ToolOptions<never, unknown>["execute"], more = {}): Tool<unknown> =>
   tool({ name, description: "", input: anything, execute: execute as never, ...more });
 
-/** What the model is told of its calls. */
+/** Returns the results of calls that the model reads. */
 function results(messages: readonly { parts: readonly { type: string }[] }[]) {
   return messages.flatMap((message) => message.parts.filter((part) => part.type === "result"));
 }
 
 describe("calls that cannot run", () => {
-  it("an unknown tool, arguments that do not fit, garbage, a doubled key: each is told to the model in words it can use", async () => {
+  it("an unknown tool, arguments that do not fit, garbage, a doubled key: the model reads each in words it can use", async () => {
     let runs = 0;
     const add = tool({
       name: "add",
@@ -55,7 +55,7 @@ describe("calls that cannot run", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  it("an answer of refused calls only goes on to the next turn", async () => {
+  it("an answer with refused calls only leads to the next turn", async () => {
     const kit = await openKit([[{ call: "nope", id: "c1" }], "ok"]);
     expect(await kit.session.run("go").result).toMatchObject({ status: "completed", text: "ok" });
     expect(history(kit.session.messages)[2]).toBe("tool: c1 error");
@@ -75,7 +75,7 @@ describe("results that are not what they should be", () => {
     ["something too deep", deep, expect.stringMatching(/^Ran, result not storable at .*more than 500 levels\.$/)],
     ["a function", { f: () => 1 }, "Ran, result not storable at f: a function."],
   ] as const) {
-    it(`F5: ${what}: it ran, that is told, it is not run again`, async () => {
+    it(`F5: ${what}: it ran, the model reads that, it does not run again`, async () => {
       let runs = 0;
       const odd = make("odd", () => {
         runs += 1;
@@ -170,7 +170,7 @@ describe("results that are not what they should be", () => {
       },
     ],
   ] as const) {
-    it(`a tool that throws ${what}, now or later, is an error the model is told of`, async () => {
+    it(`a tool that throws ${what}, now or later, is an error that the model reads`, async () => {
       const kit = await openKit(
         [
           [
@@ -212,7 +212,7 @@ describe("results that are not what they should be", () => {
 });
 
 describe("tools in time", () => {
-  it("timeoutMs: a tool that takes longer is told so by its signal, and the model gets an error", async () => {
+  it("timeoutMs: the signal of a tool that takes longer fires, and the model gets an error", async () => {
     const clock = fakeClock();
     let reason: unknown;
     const slow = make(

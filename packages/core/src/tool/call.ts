@@ -3,8 +3,8 @@
 //    its grace is over. A tool that is deaf is left behind, not waited for.
 // 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
-// 4. A call that waits for a person can be parked: it stays in memory without a frame, and goes on when another stretch
-//    of its run adopts it. One that is dropped never ends, and tells nothing.
+// 4. A call that waits for a person can be parked: it stays in memory without a frame, and continues when another segment
+//    of its run adopts it. A dropped call never ends, and reports nothing.
 // 5. A stop that keeps what people are asked, such as that of a process that lets go of the thread, takes no question back: a
 //    call that has one open has no end by it.
 //
@@ -28,10 +28,10 @@ import { isAsyncIterable, isThenable, storable } from "./returned.ts";
 import type { RunningProcess } from "./strays.ts";
 import type { Tool } from "./tool.ts";
 
-/** Who waits for the end of a call. */
+/** Receives the end of a call. */
 export interface CallEnding {
   ended(outcome: Outcome, output: Json): void;
-  /** What is recorded of what it gave after it was left behind. Never rejects. */
+  /** Returns the recorded form of a result that arrived after the call was left behind. Never rejects. */
   late(outcome: Outcome, output: Json): Json | Promise<Json>;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
@@ -54,7 +54,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #ending: CallEnding;
   #steps: Steps | undefined;
   #dropped = false;
-  /** What it has yielded: all of it, while that can be recorded, and in any case the last. */
+  /** The yielded values: all of them while they can be recorded, and always the last. */
   #yielded: Json[] | undefined;
   #room: Room | undefined;
   #iterator: AsyncIterator<unknown, unknown> | undefined;
@@ -68,7 +68,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #ended = false;
   /** How it ended while it was away. */
   #meanwhile: (() => void) | undefined;
-  /** Told what the tool gave when it has ended, also long after we stopped waiting for it. */
+  /** Called with the result when the tool has ended, also long after the run stopped waiting for it. */
   #done: ((late: LateResult | undefined) => void) | undefined;
 
   constructor(frame: Frame, ready: ReadyCall, defaultGraceMs: number, ending: CallEnding) {
@@ -81,7 +81,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     const { part, address } = ready.call;
     const { place, deps } = frame;
     this.#context = new CallContext(place, part.id, address, deps, this.#graceMs, this);
-    // What is on record must be asked for again.
+    // Recorded steps must be asked for again.
     if (ready.call.steps !== undefined) this.steps();
   }
 
@@ -105,7 +105,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   get edited(): boolean {
     return this.call.ranArgs !== undefined;
   }
-  /** The decision of the person who let it run. */
+  /** The decision of the person that let it run. */
   get approval(): Approval | undefined {
     const { gate } = this.call;
     return gate === undefined ? undefined : approvalOf(this.#frame.desk.request(gate)?.decision);
@@ -216,7 +216,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#frame.desk.hot.keep(this.address, this);
   }
 
-  /** Goes on in another stretch. */
+  /** Continues in another segment. */
   adopt(frame: Frame, ending: CallEnding): void {
     this.#frame = frame;
     this.#ending = ending;
@@ -283,7 +283,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     } else this.#yielded = [data];
   }
 
-  /** Stands for the result of a generator that returns nothing, unless it was we who closed it. */
+  /** Returns the last yield, for a generator that returns nothing, unless the runtime closed it. */
   #lastYield(): unknown {
     if (this.#closed) throw this.#context.signal.reason;
     return this.#yielded?.at(-1);
@@ -296,7 +296,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#after(Math.max(0, timeoutMs - this.#ranMs), () => this.#timeOut(timeoutMs));
   }
 
-  /** What it came to while it was away is told when it stands on something again. */
+  /** Keeps an end that arrived without a frame, until the call is adopted. */
   #later(end: () => void): boolean {
     if (!this.#away) return false;
     this.#meanwhile = end;
@@ -338,7 +338,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #threw(error: unknown): void {
     if (this.#dropped || this.#later(() => this.#threw(error))) return;
     point("tool:failed", this.call);
-    // Thrown because of the stop: what was told of it is still true.
+    // Thrown because of the stop: the reported outcome is still true.
     if (this.#ended && this.#context.isInterrupted()) return this.#done?.(undefined);
     if (this.#ended) return this.#late("error", this.#fitting("error", errorText(error)));
     // It is held, also after a stop: it runs again on continue, and asks for its recorded steps then.
@@ -351,7 +351,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#end("error", this.#timedOut ?? errorText(error));
   }
 
-  /** What it has cut short need not be asked for again. */
+  /** A stop may leave recorded steps unasked. */
   #leftOut(): BelayError | undefined {
     if (this.#ended || this.#timedOut !== undefined || this.#context.isInterrupted()) return undefined;
     return this.#steps?.leftOut();
@@ -362,7 +362,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     const stop = signal.stop;
     if (this.#ended || stop === undefined) return;
     this.#context.stopped(stop);
-    // It does nothing but wait, and nobody will answer any more.
+    // It only waits, and no answer can arrive any more.
     if (this.isParked) return this.drop();
     if (this.#tool.onStop === "finish" && !signal.forced) return;
     this.#context.abort(this.#context.signal.reason);
@@ -396,7 +396,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#ending.parked(true);
   }
 
-  /** It waits for a person, whatever else it does, and nobody has stopped it: once that is answered it begins again, from its steps. */
+  /** True while it waits for a person and no stop arrived: after the answer it begins again, from its steps. */
   get #asksOn(): boolean {
     return this.#timedOut === undefined && this.#frame.signal.stop?.keepsRequests === true && this.asks.length > 0;
   }
@@ -412,7 +412,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#clearTimers();
     const gone = this.#context.release();
     if (gone === undefined || this.#frame.signal.stop === undefined) return this.#ending.ended(outcome, output);
-    // A stop is not told of before the processes of the call have ended, too (X3).
+    // Report a stop only after the processes of the call have ended, too (X3).
     const forced = { stopped: () => this.#context.force() };
     this.#frame.signal.on(forced);
     void gone.then(() => {
@@ -447,7 +447,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {
-      // What it cannot close it still has to end by itself; the stop goes on to the others.
+      // A call that cannot be closed has to end by itself; the stop continues with the others.
     }
   }
 
@@ -457,7 +457,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   }
 }
 
-/** What is recorded of what a call gave: a sentence that says so, where it takes more than `most` bytes. */
+/** Returns the recorded form of a result: a sentence that says so if it takes more than `most` bytes. */
 export function fittingResult(outcome: Outcome, output: Json, most: number): Json {
   const bytes = bytesOver(output, most);
   return bytes === undefined ? output : tooLarge(outcome, bytes);

@@ -1,5 +1,5 @@
-// What a process wrote, up to a cap: its beginning and its end, with a visible note for what lies between. The end is
-// kept too because that is where a command says why it failed.
+// Collects the output of a process up to a cap: its beginning and its end, with a visible note between them. The end is
+// kept too because a command reports its failure there.
 
 export interface Collected {
   add(chunk: Buffer | string): void;

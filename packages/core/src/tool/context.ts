@@ -1,4 +1,4 @@
-// What a tool is given beside its arguments.
+// The context of a tool.
 
 import { belayError, shown, UserInterrupt } from "../error.ts";
 import type { Action, Patch } from "../event.ts";
@@ -14,7 +14,7 @@ import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 import type { RunningProcess } from "./strays.ts";
 
-/** What a tool gets beside its arguments: where it runs, the signal of a stop, and durable steps and questions. */
+/** The second argument of a tool: its place, the signal of a stop, and durable steps and questions. */
 export interface ToolContext<Deps = unknown> {
   readonly threadId: string;
   readonly runId: string;
@@ -25,16 +25,16 @@ export interface ToolContext<Deps = unknown> {
   readonly address: string;
   /** The same for each try of this call, in any process: hand it to services that know such keys. */
   readonly idempotencyKey: string;
-  /** What the runner was given for its tools. */
+  /** The `deps` of the runner. */
   readonly deps: Deps;
-  /** The decision of the person who approved this call; undefined if it needed no approval. */
+  /** The decision of the person that approved this call; undefined if it needed no approval. */
   readonly approval?: Approval | undefined;
   /** Fires when the run is stopped, whatever the tool's `onStop`, or when the call takes too long. */
   readonly signal: AbortSignal;
   isInterrupted(): boolean;
   /** Throws `UserInterrupt` once the run is stopped. */
   checkInterrupt(): void;
-  /** Asks a person; goes on with the answer, in this process or another one, now or next week. */
+  /** Asks a person and resolves to the answer, in this process or another one, now or next week. */
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   /**
    * Does something once: its value, or its error, is recorded under `key` and never computed again. Returns the recorded
@@ -43,7 +43,7 @@ export interface ToolContext<Deps = unknown> {
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
   exit(output?: unknown): void;
-  /** Ends the nearest loop, likewise; where there is none, the whole run. */
+  /** Ends the nearest loop in the same way; outside a loop, the whole run. */
   breakLoop(output?: unknown): void;
   /** Hands the conversation over to another agent of the family. */
   transferTo(name: string): void;
@@ -224,7 +224,7 @@ export class CallContext implements ToolContext {
     return this.#call === undefined ? json : this.#call.steps().fitting(`action#${this.#acts}`, json, what);
   }
 
-  /** What it did besides: it takes effect with the result, `output`. */
+  /** Returns its other actions: they take effect with the result, `output`. */
   actions(output: Json): readonly Action[] | undefined {
     return this.#actions?.map((action) => filled(action, output));
   }
@@ -234,7 +234,7 @@ export class CallContext implements ToolContext {
     this.#actions.push(action);
   }
 
-  /** It goes on in another stretch of its run. */
+  /** Moves it to another segment of its run. */
   move(place: FramePlace): void {
     this.#place = place;
   }
@@ -246,7 +246,7 @@ export class CallContext implements ToolContext {
     return child;
   }
 
-  /** The run is stopped: the tool is told. */
+  /** Passes a stop of the run to the tool. */
   stopped(stop: Stop): void {
     this.#stop = stop;
     this.#abort.abort(this.#userInterrupt(stop));

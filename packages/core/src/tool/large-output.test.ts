@@ -113,7 +113,7 @@ describe("what a tool gives beside its result, larger than maxBytes", () => {
     expect([facts.includes("eee"), facts.length < 100_000]).toEqual([true, true]);
   });
 
-  it("P12: of the name of a tool that does not exist, the beginning is told", async () => {
+  it("P12: the model reads the beginning of a long name of a tool that does not exist", async () => {
     const kit = await openKit([[{ call: "n".repeat(900), id: "c" }], "done"], limited);
     await kit.session.run("go").result;
     const output = `There is no tool "${"n".repeat(99)}… (902 characters). The tools are: none.`;

@@ -13,17 +13,17 @@ export interface ReadyCall {
   readonly args: unknown;
   /** What runs, where a person or a hook changed it. */
   readonly ranArgs?: Json;
-  /** Who changed it, where that was no person. */
+  /** The source of a change that no person made. */
   readonly changedBy?: "hook";
   /** The permission rule that lets it run. */
   readonly rule?: string;
-  /** Its start is on record: it goes on after a person's answer, from its recorded steps. */
+  /** Its start is on record: it continues after a person's answer, from its recorded steps. */
   readonly goesOn?: true;
   /** It was held after it ran in part. */
   readonly resumes?: true;
 }
 
-/** A call that can never run; the model is told why. */
+/** A call that can never run; the model reads why. */
 export interface RefusedCall {
   readonly call: CallState;
   readonly refusal: string;

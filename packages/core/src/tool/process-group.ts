@@ -1,6 +1,6 @@
 // A process and all it started, as one thing that can be ended. Invariants:
 // 1. A group is signalled only while it is known to exist: once it is seen to be empty its number is never used again,
-//    because the system may have given it to somebody else.
+//    because the system may have given it to another process.
 // 2. A group that still exists when this process exits is killed with it, and so are its strays. (A process killed by a
 //    signal it does not handle gets no `exit` event: programs handle SIGINT, SIGTERM and SIGHUP themselves and then exit.)
 

@@ -1,4 +1,4 @@
-// What the code of a tool gives back.
+// Reads the return value of a tool.
 
 import { BelayError, belayError, errorText } from "../error.ts";
 import { type Json, toStored } from "../json.ts";

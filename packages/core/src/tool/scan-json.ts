@@ -14,7 +14,7 @@ const blank = /[ \t\n\r]*/y;
 /** The keys seen so far of an object that is open; undefined for an array. */
 type Open = Set<string> | undefined;
 
-/** The first fault of `text`: where it stops being JSON, or the second use of a key within one object. */
+/** Returns the first fault of `text`: the position at which it stops being JSON, or the second use of a key within one object. */
 export function scanJson(text: string): Fault | undefined {
   const open: Open[] = [];
   let at = 0;
@@ -67,7 +67,7 @@ export function scanJson(text: string): Fault | undefined {
     } else if ((takeString() ?? take(number) ?? take(literal)) === undefined) {
       return fault(opener === '"' ? "a text that is not closed or has a bad character begins" : "expected a value");
     }
-    // A value has ended: close what it closes, or go on to the next one.
+    // A value has ended: close its parents, or continue with the next one.
     for (;;) {
       take(blank);
       if (open.length === 0) return at < text.length ? fault("expected nothing more") : undefined;

@@ -39,7 +39,7 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     if (process.platform !== "linux") return true;
-    // A dead process that nobody has collected yet still has a number.
+    // A dead process that its parent has not collected still has a number.
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
@@ -179,7 +179,7 @@ describe("exit and output", () => {
     await until(() => !isAlive(pid!));
   });
 
-  it("reject for a command that cannot be started, and nobody has to look", async () => {
+  it("reject for a command that cannot be started, without an unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const listener = (error: unknown) => unhandled.push(error);
     process.on("unhandledRejection", listener);
@@ -211,7 +211,7 @@ describe("exit and output", () => {
     process.kill(Number(stdout));
   });
 
-  it("do not wait for a grandchild that goes on writing", async () => {
+  it("do not wait for a grandchild that keeps writing", async () => {
     const child = sh("(while :; do echo more; sleep 0.02; done) & echo first");
     expect(await child.output).toMatchObject({ code: 0, stdout: expect.stringContaining("first\n") });
     expect(child.stdout.closed).toBe(false);
@@ -274,7 +274,7 @@ describe("streams", () => {
     expect(seen).toEqual(["a", "b"]);
   });
 
-  it("a slow reader of lines misses none, and one who leaves holds nothing up", async () => {
+  it("a slow reader of lines misses none, and a reader that leaves holds nothing up", async () => {
     const slow = sh("seq 1 50000");
     let count = 0;
     for await (const line of slow.lines()) {

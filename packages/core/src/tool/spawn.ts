@@ -60,7 +60,7 @@ export interface SpawnedProcess {
   strays(): readonly RunningProcess[];
 }
 
-/** What the runtime holds: a process whose call can end. */
+/** A process of the runtime whose call can end. */
 export interface OwnedProcess extends SpawnedProcess {
   /** The call has ended: what is left of the group ends too. Resolves when nothing is left. */
   release(): Promise<void>;

@@ -1,7 +1,7 @@
 // Processes of a call that have left its process group: by setsid, or as the child of a child. Linux only, because it reads
 // /proc; elsewhere none is seen. Invariants:
 // 1. A process counts if its environment carries the call's mark, or if it descends from the call's first process. One that
-//    has cleared its environment and has lost its parent before anyone looked is not seen.
+//    has cleared its environment and has lost its parent before the first look is not seen.
 // 2. A process is signalled only while its start time is the one that was seen: its number may have a new owner.
 
 import { readdirSync, readFileSync } from "node:fs";

@@ -24,22 +24,22 @@ export interface ToolOptions<S extends StandardSchema, Deps> {
   readonly input: S;
   execute(args: InferOutput<S>, ctx: ToolContext<Deps>): ToolReturn;
   readonly version?: string | undefined;
-  /** What a stop does to a running call: abort it (the default) or wait for its end. */
+  /** The effect of a stop on a running call: abort it (the default) or wait for its end. */
   readonly onStop?: "abort" | "finish" | undefined;
   /**
-   * A person must approve each call first: always, or where this says so; a request says what the person sees. Asked once
-   * for each call; a throw means ask. False: never, not even where the tool is destructive.
+   * A person must approve each call first: always, or if this function returns true or a request; the request has the words for the person. Called once
+   * for each call; a throw means ask. False: never, not even if the tool is destructive.
    */
   needsApproval?: boolean | ((args: InferOutput<S>, ctx: ToolContext<Deps>) => Verdict | Promise<Verdict>) | undefined;
   /**
-   * What happens to a call that a crash cut off: a person is asked what became of it, it runs again, or the model is told
+   * The fate of a call that a crash cut off: a person is asked for its outcome, it runs again, or the model reads
    * that its outcome is unknown.
    */
   readonly onCrash?: "ask" | "retry" | "fail" | undefined;
   /** Runs alone: calls before it end first, calls after it wait. */
   readonly serial?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long a stop waits for a call that was told to abort. */
+  /** How long a stop waits for a call after its signal fired. */
   readonly graceMs?: number | undefined;
   /** Changes nothing. */
   readonly readOnly?: boolean | undefined;

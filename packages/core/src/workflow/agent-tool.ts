@@ -9,7 +9,7 @@ import { type Tool, tool } from "../tool/tool.ts";
 
 /** The options of `agentTool()`. */
 export interface AgentToolOptions {
-  /** What the calling model is told about it. */
+  /** The description for the calling model. */
   readonly description?: string | undefined;
 }
 

@@ -63,7 +63,7 @@ const around: readonly { readonly how: string; readonly tree: (a: AnyAgent, b: A
 ];
 
 describe.each(eachStore)("two answers, the second while the first is looked at, on $name", ({ make }) => {
-  test.each(around)("Q3: in a $how both calls run, and the run goes on by itself", async ({ tree }) => {
+  test.each(around)("Q3: in a $how both calls run, and the run continues by itself", async ({ tree }) => {
     const store = await make();
     const log = newLog();
     const began = gate();

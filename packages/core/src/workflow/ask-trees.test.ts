@@ -72,7 +72,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
   test.each([
     { how: "hot", cold: false },
     { how: "from another process", cold: true },
-  ])("W4: all answered at once, $how, each goes on in its place", async ({ cold }) => {
+  ])("W4: all answered at once, $how, each continues in its place", async ({ cold }) => {
     const { store, log, again, idAt } = await open(cold);
     const session = await again();
     const all = Object.fromEntries(answers.map((answer, i) => [idAt(i), answer]));
@@ -132,7 +132,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("Q8, R1: input to those who ask, whose question is kept: a call that a crash cut in another agent goes on by its own rule", async () => {
+  test("Q8, R1: input to agents whose question is kept: a call that a crash cut in another agent continues by its own rule", async () => {
     const store = await make();
     const log = newLog();
     const again = tool({
@@ -163,7 +163,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S2: a stop by one who has not heard that it has failed meets nothing: what is asked in it is kept for who goes on", async () => {
+  test("S2: a stop by a process that does not know of the failure meets nothing: its requests are kept for a resume", async () => {
     const store = await make();
     const asks = (name: string, then: () => unknown) =>
       defineAgent({ name, run: (ctx) => ctx.ask(humanInput(`${name}?`)).then(then) });

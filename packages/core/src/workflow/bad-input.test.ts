@@ -11,7 +11,7 @@ const one = agent({ name: "one", model: scriptedModel("hi") });
 const refused = (code: string, text: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(text), hint: expect.any(String) });
 
-// As somebody writes it who has no types: what is wrong is said where it is written, and not when it runs.
+// As a program without types writes it: the definition refuses the fault, not the run.
 const cases: [string, () => unknown, string, string][] = [
   [
     "a loop of no rounds",

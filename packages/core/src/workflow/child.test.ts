@@ -53,7 +53,7 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
   });
 
   test.each(["gives something", "fails"])(
-    "Q2: a race that a child has won is won by it again: another one, which goes on and %s at once, comes after what is on record",
+    "Q2: a race that a child has won is won by it again: another child, which continues and %s at once, comes after the recorded outcomes",
     async (how) => {
       const store = await make();
       const log = newLog();
@@ -139,7 +139,7 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("Q4: edited arguments are judged by the tool of the agent that asks, whoever else has its name", async () => {
+  test("Q4: edited arguments are judged by the tool of the agent that asks, although another agent has its name", async () => {
     const log = newLog();
     const typed = (type: string) =>
       tool({

@@ -1,6 +1,6 @@
 // An agent inside another one. Invariants:
-// 1. A child begins and ends on record: one that has ended in this run is never run again, what it gave is read (F4).
-// 2. A child that was cut goes on from its own history, by the same code that runs it the first time.
+// 1. A child begins and ends on record: one that has ended in this run never runs again, its output is read (F4).
+// 2. A child that was cut continues from its own history, by the same code that runs it the first time.
 // 3. Nothing begins after a stop, nor while only open calls may run.
 // 4. What it is given, and what it gives, is within the runner's `maxBytes` (P12): else it does not begin, or has failed.
 
@@ -18,7 +18,7 @@ import { messageText } from "../message.ts";
 import { point } from "../point.ts";
 import { inputAfterHooks, runReply } from "../reply.ts";
 
-/** What a child is given: the words of people as they are, or a value. */
+/** The input of a child: messages of people, or a value. */
 export type ChildInput = { readonly messages: readonly Message[] } | { readonly value: Json };
 
 export interface ChildPlace {
@@ -28,7 +28,7 @@ export interface ChildPlace {
   readonly fresh?: true;
   /** It runs at the same time as others. */
   readonly beside?: true;
-  /** What people say to the run is not said to it. */
+  /** It does not get the input of a resume. */
   readonly deaf?: true;
 }
 
@@ -63,12 +63,12 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
   child.branches = branchesOf(frame, place);
   child.isNew = !begun;
-  // Its turn ends here: whoever runs it has turns of its own, or none.
+  // Its turn ends here: the agent around it has turns of its own, or none.
   const { turn, ...ended } = await runReply(agent, child);
   if (turn !== undefined && ended.how !== "completed") child.speaker.turnEnd(turn);
   switch (ended.how) {
     case "completed": {
-      // What an action gives is not the last thing that the agent said.
+      // The output of an action is not the last text of the agent.
       const isLastSaid = agent.chats && ended.action === undefined && ended.output === ended.text;
       let output: Json = ended.text;
       try {
@@ -108,7 +108,7 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   }
 }
 
-/** It has run, and what it gave cannot be recorded: that it failed by this is on record at once, so that nothing runs it again but a person who says so. */
+/** It has run, and its output cannot be recorded. The failure is on record at once, so that only a person's resume runs it again. */
 async function unrecordable(
   frame: Frame,
   child: Frame,
@@ -129,7 +129,7 @@ function branchesOf({ branches }: Frame, { beside, path }: ChildPlace): readonly
   return beside ? [...branches, path] : branches;
 }
 
-/** What it changes around it is decided when it is written, and by all that is on record then; `failed` tells what is on record where that cannot be. */
+/** Its effect on the agents above is decided when it is written, by the record at that time; `failed` returns the facts if that is impossible. */
 function recordEnd(
   frame: Frame,
   { patch }: Extract<Ended, { how: "completed" }>,
@@ -149,7 +149,7 @@ function recordEnd(
   return new Promise((recorded) => frame.desk.record({ facts: made, recorded, alone: true }));
 }
 
-/** What ends those above it is on record with its own end. A chat's was recorded with the call that did it. */
+/** An action that ends the agents above is on record with its own end. A chat's action was recorded with its call. */
 function acts(child: Frame, action: Action | undefined): readonly Fact[] {
   return action === undefined || child.scope.action !== undefined ? [] : [child.acted(action)];
 }
@@ -157,7 +157,7 @@ function acts(child: Frame, action: Action | undefined): readonly Fact[] {
 const asking: ChildEnd = { how: "asking", facts: [], calls: noCalls };
 const stopped: ChildEnd = { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
 
-/** What the hooks make of its input: undefined after a stop, or what one of them failed with. */
+/** Returns the input after its hooks: undefined after a stop, or the error of a hook. */
 function hooked(
   frame: Frame,
   { agent, path }: ChildPlace,
@@ -180,7 +180,7 @@ function hooked(
   return made && signal.orStopped(made).then((end) => (signal.halts("after-tools") ? undefined : end));
 }
 
-/** What other agents have given may be too large only together, as what a node gets of all before it. */
+/** The outputs of other agents may be too large only together, as the input of a join. */
 function inputTooLarge(agent: Definition, input: ChildInput, most: number): BelayError | undefined {
   const what = `The input of agent ${agent.name}`;
   try {
@@ -245,7 +245,7 @@ export function wordsOf(messages: readonly Message[]): string {
   return messages.map(messageText).join("\n");
 }
 
-/** What an agent gives is recorded: what cannot be says so. */
+/** Returns the output in its recorded form. Throws if it cannot be recorded. */
 export function storable(output: unknown, agent: string, most: number): Json {
   return toJson(output, `The output of agent ${agent}`, most);
 }

@@ -1,5 +1,5 @@
-// What all agents made of agents share: how they are defined, what they are given, how they end. A composite keeps no
-// state of its own: what comes next is read from what its children have on record.
+// Shared by all agents made of agents: their definition, their input, their end. A composite keeps no
+// state of its own: its next step is read from the records of its children.
 
 import { type Agent, type Definition, definitionOf, type Ended, noCalls } from "../agent.ts";
 import type { AgentDescription } from "../describe.ts";
@@ -22,7 +22,7 @@ interface Composite {
   readonly kind: Exclude<AgentDescription["kind"], "chat">;
   readonly name: string;
   readonly children: readonly AnyAgent[];
-  /** What makes it another one besides its children. */
+  /** The parts of its fingerprint besides its children. */
   readonly shape?: Json;
   readonly hooks?: HooksGiven<never> | undefined;
   /** It is no agent to people. */
@@ -45,7 +45,7 @@ export function agentsOf(
   throw belayError("AGENT_INVALID", { agent: String(name), problem: `it has no agents to run ${work}` });
 }
 
-/** What agent `name` has inside it. */
+/** Returns the definitions of the agents inside agent `name`. */
 export function definitionsOf(name: string, agents: readonly unknown[]): readonly AnyAgent[] {
   const refusal = () => belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
   return agents.map((each) => definitionOf(each, refusal));
@@ -74,7 +74,7 @@ export function composite({ kind, name, children, shape = null, hooks, plain, ab
     childAt,
     ...(table && { hooks: table }),
     ...(plain && { plain }),
-    // Code of one's own has no shape that could be told.
+    // Code of your own has no shape to show.
     ...(kind !== "custom" && { view: (inside: Inside) => workflowView(kind, children.length, inside) }),
     run: (frame: Frame) => (frame.beginning.mayCallModel ? run(frame) : runOpen(frame, childAt)),
     fingerprint() {
@@ -141,7 +141,7 @@ async function withTool(
   throw belayError("OPTION_INVALID", { option: "tool", value: JSON.stringify(call[1]), needed: `one inside ${name}` });
 }
 
-/** What it was given: a child its recorded input, the root what people said. */
+/** Returns its input: a child's recorded input, or the people's messages of the root. */
 export function inputOf({ scope }: Frame): ChildInput {
   return scope.input === undefined ? { messages: scope.given } : { value: scope.input };
 }
@@ -151,7 +151,7 @@ export function valueOfFrame({ scope }: Pick<Frame, "scope">): Json {
   return scope.input === undefined ? wordsOf(scope.given) : scope.input;
 }
 
-/** Its own end. The root's is also something to read: people see what came out of it. Whether a child's can be recorded is judged by whoever runs it. */
+/** Makes its own end. The root's is also a message for people. The agent around a child judges whether its end can be recorded. */
 export function completed(frame: Frame, output: Json, action?: Action): Ended {
   const text = asText(output);
   const ended = { how: "completed", text, output, finish: "stop", ...(action && { action }) } as const;

@@ -44,7 +44,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W1: at once, each gets the same; what they give is in their order, whoever is first", async () => {
+  test("W1: at once, each gets the same input; the outputs are in their order, not in the order of their ends", async () => {
     const store = await make();
     const log = newLog();
     const slow = talker(log, "slow", () => [{ wait: 10 }, { text: "slow" }]);
@@ -65,7 +65,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     expect(await other.run("x").result).toMatchObject(done("a(a(x))"));
   });
 
-  test("W3: breakLoop ends the nearest loop, also from a tool of an agent in a sequence in it; what comes after goes on", async () => {
+  test("W3: breakLoop ends the nearest loop, also from a tool of an agent in a sequence in it; the agent after the loop runs", async () => {
     const store = await make();
     const log = newLog();
     let calls = 0;
@@ -117,7 +117,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W1: what an agent-tool fails with is told to the model that called it", async () => {
+  test("W1: the model that called an agent-tool reads its error", async () => {
     const store = await make();
     const log = newLog();
     const inner = talker(log, "inner", () => [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }]);
@@ -161,7 +161,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W1, W4: four levels deep, mixing all, an approval goes on in place in another process", async () => {
+  test("W1, W4: four levels deep, mixing all, an approval continues in place in another process", async () => {
     const store = await make();
     const log = newLog();
     const root = () =>

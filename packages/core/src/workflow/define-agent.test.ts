@@ -65,7 +65,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(seen).toEqual([]);
   });
 
-  test("Q1: while it waits for a person it stays in memory, and goes on with its local state", async () => {
+  test("Q1: while it waits for a person it stays in memory, and continues with its local state", async () => {
     const store = await make();
     let entered = 0;
     const root = code(async (ctx) => {
@@ -109,7 +109,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("Q2: code that leaves out what is on record, a child included, is REPLAY_DIVERGED; corrected it goes on", async () => {
+  test("Q2: code that leaves out a recorded step or child is REPLAY_DIVERGED; with the original code it continues", async () => {
     const store = await make();
     const log = newLog();
     const right = () =>
@@ -136,7 +136,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W3: what a generator yields is told to readers, once, however often it begins again; what it returns is its output", async () => {
+  test("W3: readers get each yielded value of a generator once, however often it begins again; its return value is its output", async () => {
     const store = await make();
     const log = newLog();
     const root = () =>
@@ -210,7 +210,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S8: a stop cuts all its children, the text of each is kept, and each goes on", async () => {
+  test("S8: a stop cuts all its children, the text of each is kept, and each continues", async () => {
     const store = await make();
     const log = newLog();
     const [x, y] = [{}, {}];
@@ -244,7 +244,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S9: a stop while it waits for a person withdraws the question; it asks anew when it goes on", async () => {
+  test("S9: a stop while it waits for a person withdraws the question; it asks again after a resume", async () => {
     for (const cold of [false, true]) {
       const store = await make();
       const log = newLog();
@@ -397,7 +397,7 @@ test("W1: an until that gives a promise fails the loop, and does not end it as i
   });
 });
 
-test("W3: breakLoop where there is no loop ends the whole run", async () => {
+test("W3: breakLoop outside a loop ends the whole run", async () => {
   const log = newLog();
   const breaking = code((ctx) => ctx.breakLoop("broken"));
   const session = await enter(sequential({ name: "seq", agents: [breaking, echo(log, "after")] }), memoryStore());

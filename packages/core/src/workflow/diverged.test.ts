@@ -19,7 +19,7 @@ import { humanInput } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 
 describe.each(eachStore)("code that goes another way than what is on record, on $name", ({ make }) => {
-  test("Q2, G5: those that run inside it come to their end first, and nothing more begins; corrected it goes on", async () => {
+  test("Q2, G5: agents that run inside it end first, and no other begins; with the original code it continues", async () => {
     const store = await make();
     const log = newLog();
     const now = { right: true };

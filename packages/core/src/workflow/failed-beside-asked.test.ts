@@ -25,7 +25,7 @@ import { approve, humanInput, respond, type Store } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
-/** Fails until it is told to do better. */
+/** Fails until the test lets it succeed. */
 const failing = (log: Log, name: string, now: { well: boolean }): AnyAgent =>
   talker(log, name, () => (now.well ? "well" : [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }]));
 
@@ -46,7 +46,7 @@ const open = async (store: Store) =>
 
 describe.each(eachStore)("one branch fails while another one waits for people, on $name", ({ make }) => {
   for (const how of ["interrupt", "pause"] as const) {
-    test(`S7, Q3: ${how}() while a call runs that was approved after the run had failed: it stays failed, and goes on by resume()`, async () => {
+    test(`S7, Q3: ${how}() while a call runs that was approved after the run had failed: it stays failed, and resume() continues it`, async () => {
       const store = await make();
       const log = newLog();
       const now = { well: false };
@@ -81,7 +81,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     });
   }
 
-  test("S9: terminate() of a run that has failed: nobody is asked any more, and every call has its end", async () => {
+  test("S9: terminate() of a run that has failed: its requests are withdrawn, and every call has its end", async () => {
     const store = await make();
     const log = newLog();
     const root = parallel({
@@ -96,7 +96,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W4: code fails beside an agent that asks: nobody is asked any more, its call has its end, and resume() goes on with it", async () => {
+  test("W4: code fails beside an agent that asks: the request is withdrawn, its call has its end, and resume() continues it", async () => {
     const store = await make();
     const log = newLog();
     const now = { well: false };
@@ -122,7 +122,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("Q3, C1: an answer that comes after its branch was left, and before the run fails: the call goes on with it by resume(), elsewhere too", async () => {
+  test("Q3, C1: an answer that comes after its branch was left, and before the run fails: resume() continues the call with it, in another process too", async () => {
     const store = await make();
     const log = newLog();
     const now = { well: false };
@@ -178,7 +178,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W4: an agent in a call fails while one inside it asks: the call has its end, and nobody is asked any more", async () => {
+  test("W4: an agent in a call fails while one inside it asks: the call has its end, and the request is withdrawn", async () => {
     const store = await make();
     const log = newLog();
     const inner = parallel({
@@ -193,7 +193,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect((await session.run("and?").result).status).toBe("completed");
   });
 
-  test("Q3, W4: code that goes on without an agent that has failed: nobody is asked any more what was asked inside it", async () => {
+  test("Q3, W4: code that catches the error of an agent: the requests inside that agent are withdrawn", async () => {
     const store = await make();
     const log = newLog();
     const inner = parallel({ name: "par", agents: [failing(log, "bad", { well: false }), asking(log, "asks")] });
@@ -235,7 +235,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
   });
 
   for (const how of ["fails", "ends"] as const) {
-    test(`Q3, W4: an answer that is being written while code ${how} without those who ask: every call has its end${how === "fails" ? ", and the answered one goes on by resume()" : ""}`, async () => {
+    test(`Q3, W4: an answer that is being written while code ${how} without the agents that ask: every call has its end${how === "fails" ? ", and resume() continues the answered one" : ""}`, async () => {
       const writing = gate();
       const write = gate();
       const before = (_: number, { close }: { readonly close?: unknown }) => {
@@ -292,7 +292,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     });
   }
 
-  test("W4: code that ends without the agent that asks: its call has its end, and nobody is asked any more", async () => {
+  test("W4: code that ends without the agent that asks: its call has its end, and the request is withdrawn", async () => {
     const store = await make();
     const log = newLog();
     const asks = asking(log, "asks");

@@ -113,7 +113,7 @@ describe.each(eachStore)("a run that its own code stops, on $name", ({ make }) =
   });
 });
 
-test("O9: a stop that a custom agent was refused leaves nothing on record, and the agent goes on", async () => {
+test("O9: a stop that a custom agent was refused leaves nothing on record, and the agent continues", async () => {
   const root = defineAgent({
     name: "loud",
     run: (ctx) => {

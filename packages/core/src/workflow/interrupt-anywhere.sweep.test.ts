@@ -45,7 +45,7 @@ test("W1, W4, S8, C2, F4: every fault at every point of a tree of agents four de
     mostPoints,
     agent: tree,
     input: "hi",
-    // A run that is queued would ask people anew, and nobody is there for it.
+    // A queued run would ask people again, and no person answers in this test.
     faults: allFaults.filter((fault) => fault !== "enqueue"),
     repeatable: (effect) => effect.endsWith("/s:s"),
     answer: ({ kind }) => (kind === "approval" ? approve() : respond("ann")),
@@ -54,7 +54,7 @@ test("W1, W4, S8, C2, F4: every fault at every point of a tree of agents four de
   expect(report.points).toBeGreaterThan(80);
 });
 
-test("C2, F4: what is queued runs after it, whatever happens, where nobody is asked", async () => {
+test("C2, F4: a queued run follows it, whatever happens, in a run without requests", async () => {
   const report = await interruptAnywhere({
     mostPoints,
     agent: () => {

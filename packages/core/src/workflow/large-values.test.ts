@@ -38,7 +38,7 @@ const open = (root: Agent<unknown, never>, store: Store = memoryStore(), maxByte
 const code = (name: string, run: (ctx: AgentContext, input: Json) => unknown) => defineAgent({ name, run });
 
 describe.each(eachStore)("what agents give and are given, larger than maxBytes, on $name", ({ make }) => {
-  test("W3, P12, F5: what a generator may not tell, its yield throws: it tidies up, and goes on where it catches that", async () => {
+  test("W3, P12, F5: a yield that cannot be recorded throws in the generator: it tidies up, and continues if it catches the error", async () => {
     const did: string[] = [];
     const tells = (value: unknown, catches: boolean) =>
       code("root", async function* () {
@@ -59,7 +59,7 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
     expect(did).toEqual(["TOO_LARGE", "tidied up", "NOT_SERIALIZABLE", "tidied up", "tidied up"]);
   });
 
-  test("P12, F4: one whose output is too large has failed by that, on record: code that goes on meets it again, and it is not run again", async () => {
+  test("P12, F4: an agent whose output is too large has failed, on record: code that catches the error meets it again, and the agent does not run again", async () => {
     const store = await make();
     let ran = 0;
     const child = code("child", () => {
@@ -112,7 +112,7 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
 });
 
 describe("what agents give and are given, larger than maxBytes", () => {
-  test("P12: resume() with a larger one goes on: a person has asked for it, and what the node did in steps is not done again", async () => {
+  test("P12: resume() with a larger bound continues: the node runs again, and its recorded steps are not repeated", async () => {
     const store = memoryStore();
     let charged = 0;
     const g = graph("g")
@@ -227,19 +227,16 @@ describe("what agents give and are given, larger than maxBytes", () => {
         throw rerun(large);
       },
     ],
-  ])(
-    "P12, G5: %s in a node is TOO_LARGE, and the node has failed by it where it does not catch that",
-    async (_, what, work) => {
-      const g = graph<{ text: string; more: string }>("g")
-        .node("a", (_input: Json, ctx) => work(ctx))
-        .edge(START, "a")
-        .edge("a", END)
-        .compile({ state: { text: "", more: "" } });
-      const session = await open(g);
-      expect(await session.run("go").result).toMatchObject(tooLarge(what));
-      expect((await session.checkpoint())?.state).toEqual({ text: "", more: "" });
-    },
-  );
+  ])("P12, G5: %s in a node is TOO_LARGE, and fails the node if its code does not catch it", async (_, what, work) => {
+    const g = graph<{ text: string; more: string }>("g")
+      .node("a", (_input: Json, ctx) => work(ctx))
+      .edge(START, "a")
+      .edge("a", END)
+      .compile({ state: { text: "", more: "" } });
+    const session = await open(g);
+    expect(await session.run("go").result).toMatchObject(tooLarge(what));
+    expect((await session.checkpoint())?.state).toEqual({ text: "", more: "" });
+  });
 
   test("P12: what `before` makes of a node's input fails the node before it begins", async () => {
     let ran = 0;

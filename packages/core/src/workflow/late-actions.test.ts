@@ -40,7 +40,7 @@ function deaf(act: (ctx: ToolContext) => void, name = "deaf") {
 
 const mailIn = (store: Store) => until(async () => ((await store.load(key))?.commands.length ?? 0) > 0);
 
-/** The run of `root` stopped while its call went on, which then ended. */
+/** Stops the run of `root` while its call continues; then the call ends. */
 async function ended(root: AnyAgent, store: Store, { begun, end }: ReturnType<typeof deaf>) {
   const session = await enter(root, store);
   const run = session.run("go");
@@ -68,7 +68,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("breakLoop leaves the loop; what comes after goes on", async () => {
+  test("breakLoop leaves the loop; the agent after it runs", async () => {
     const store = await make();
     const log = newLog();
     const slow = deaf((ctx) => ctx.breakLoop("broken"));
@@ -78,7 +78,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("transferTo hands over, and whoever steered meanwhile is heard by the one who has the word", async () => {
+  test("transferTo hands over, and the new agent reads a steer that was sent meanwhile", async () => {
     const store = await make();
     const slow = deaf((ctx) => {
       ctx.customAction({ seen: true });
@@ -128,7 +128,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     }
   });
 
-  test("a note in between is nobody's word: it still leaves", async () => {
+  test("a note in between is no message of a person: it still leaves", async () => {
     const store = await make();
     const [one, two] = [deaf(() => {}, "one"), deaf((ctx) => ctx.exit("left"), "two")];
     const stalls = gate();
@@ -159,7 +159,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await wrong(store, newLog())).toEqual([]);
   });
 
-  test("F3: of a try that another process has repeated it is told, and nothing else", async () => {
+  test("F3: the late end of a try that another process has repeated is reported, and has no other effect", async () => {
     const store = await make();
     const slow = deaf((ctx) => ctx.exit("zombie"));
     const failing = gate();
@@ -180,7 +180,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await factsOf(store)).toContainEqual(expect.objectContaining({ type: "tool-late", as: "note" }));
   });
 
-  test("what steers nothing is told in any case", async () => {
+  test("a late result without an action is reported in any case", async () => {
     const store = await make();
     const slow = deaf((ctx) => {
       ctx.customAction("seen");
@@ -191,7 +191,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await actions(store)).toEqual([{ customized: "seen" }]);
   });
 
-  test("R1: whoever has said something since is answered", async () => {
+  test("R1: a message that was sent since is answered", async () => {
     const store = await make();
     const log = newLog();
     const slow = deaf((ctx) => ctx.exit("left"));
@@ -200,7 +200,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S5: of a call inside a call that was closed meanwhile, whoever made that one is told, once", async () => {
+  test("S5: the late end of a call inside a closed call reaches the agent that made the outer call, once", async () => {
     const store = await make();
     const slow = deaf((ctx) => ctx.exit("left"));
     const inner = agent({ name: "inner", model: scriptedModel([[{ call: "deaf", id: "d" }]]), tools: [slow.tool] });

@@ -25,7 +25,7 @@ import { parallel } from "./parallel.ts";
 const failing = (log: Log, name: string): AnyAgent =>
   talker(log, name, () => [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }]);
 
-describe.each(eachStore)("every start has its end, also of agents that nobody goes on with, on $name", ({ make }) => {
+describe.each(eachStore)("every start has its end, also of abandoned agents, on $name", ({ make }) => {
   test("W1: code that ends with the first of its agents: the other one ends with it, and its question is withdrawn", async () => {
     const store = await make();
     const log = newLog();
@@ -48,7 +48,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("R1: what people say goes to the next agent that begins, not to one that nobody goes on with", async () => {
+  test("R1: input goes to the next agent that begins, not to an abandoned one", async () => {
     const store = await make();
     const log = newLog();
     const [quick, slow, next] = [echo(log, "quick"), worker(log, "slow", gated(log, "pay")), echo(log, "next")];
@@ -77,7 +77,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W4: code that goes on without an agent that has failed: those inside that one end with the code", async () => {
+  test("W4: code that catches the error of an agent: the agents inside that one end with the code", async () => {
     const store = await make();
     const log = newLog();
     const asks = asker(log, "outer", worker(log, "asks", gated(log, "pay")));

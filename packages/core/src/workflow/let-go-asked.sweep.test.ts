@@ -31,7 +31,7 @@ import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
 
-/** Ends its work when it is told to. */
+/** Ends its work when its signal fires. */
 const aborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 const soon = (signal?: AbortSignal) =>
@@ -45,11 +45,11 @@ const question = humanInput("Who?");
 const tools: Readonly<Record<string, (log: Log) => Tool<unknown>>> = {
   "an approval": (log) => gated(log, "ask"),
   "a question": () => toolOf("ask", (ctx) => ctx.ask(question)),
-  "a question in code that ends when it is told to": () =>
+  "a question in code that ends by its signal": () =>
     toolOf("ask", (ctx) => Promise.race([ctx.ask(question), aborted(ctx.signal)])),
   "a question beside a step": () =>
     toolOf("ask", async (ctx) => (await Promise.all([ctx.ask(question), ctx.step("s", () => soon())]))[0]),
-  "a question beside a step that ends when it is told to": () =>
+  "a question beside a step that ends by its signal": () =>
     toolOf("ask", async (ctx) => (await Promise.all([ctx.ask(question), ctx.step("s", () => soon(ctx.signal))]))[0]),
   "a question beside another that comes after a step": () => {
     const second = async (ctx: ToolContext) => {
@@ -108,7 +108,7 @@ const trees: Readonly<Record<string, (log: Log, ask: Tool<unknown>) => AnyAgent>
 /** Code that asks itself. */
 const askers: Readonly<Record<string, () => AnyAgent>> = {
   "code of one's own that asks": () => defineAgent({ name: "code", run: (ctx) => ctx.ask(question) }),
-  "code of one's own that asks, and ends when it is told to": () =>
+  "a custom agent that asks, and ends by its signal": () =>
     defineAgent({ name: "code", run: (ctx) => Promise.race([ctx.ask(question), aborted(ctx.signal)]) }),
   "a node that asks": () =>
     graph("g")
@@ -121,7 +121,7 @@ const askers: Readonly<Record<string, () => AnyAgent>> = {
       .compile(),
 };
 
-/** All of them where it is the only call, and three, one by one and beside others, in every other place. */
+/** All of them as the only call, and three, one by one and beside others, in every other place. */
 const cases: readonly (readonly [string, (log: Log) => AnyAgent])[] = [
   ...Object.entries(trees).flatMap(([where, tree], i) =>
     Object.entries(tools)

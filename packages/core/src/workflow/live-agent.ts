@@ -1,7 +1,7 @@
 // The code of a custom agent while it runs. Invariants:
 // 1. What it has done is on record (steps): however it was cut, it begins again and is handed what it did.
 // 2. After a stop it has its grace to end by itself; then it is dropped, and never settles.
-// 3. While it waits for a person it stays in memory, and goes on from there where it can.
+// 3. While it waits for a person it stays in memory, and continues from there if possible.
 //
 // Long, and still one piece: what it waits for, what is under way and when it rests are one count.
 
@@ -24,12 +24,12 @@ import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 import { Ask, Say } from "./speak.ts";
 
-/** What the function of a custom agent gets: where it runs, the signal of a stop, durable steps, questions and agents. */
+/** The context of a custom agent: its place, the signal of a stop, durable steps, questions and agents. */
 export interface AgentContext<Deps = unknown> {
   readonly threadId: string;
   readonly runId: string;
   readonly agentName: string;
-  /** Where it is: its path in the run. */
+  /** Its path in the run. */
   readonly address: string;
   readonly idempotencyKey: string;
   readonly deps: Deps;
@@ -43,7 +43,7 @@ export interface AgentContext<Deps = unknown> {
   run(agent: Agent<unknown, never>, input: Json, options?: RunChildOptions): Promise<Json>;
   /** Ends the whole run with `output`. */
   exit(output?: unknown): void;
-  /** Ends the nearest loop with `output`; where there is none, the whole run. */
+  /** Ends the nearest loop with `output`; outside a loop, the whole run. */
   breakLoop(output?: unknown): void;
   /** Tells readers something of its own. */
   customAction(value: unknown): void;
@@ -75,7 +75,7 @@ export type AgentCode = (ctx: AgentContext<never>, input: Json) => unknown;
 
 const GRACE_MS = 500;
 
-/** A child that waits for people: how it goes on, and what of it a stop would meet. */
+/** A child that waits for people: how it continues, and its part of a stop's receipt. */
 interface Waiting {
   again(): void;
   readonly end: Extract<ChildEnd, { how: "asking" }>;
@@ -171,7 +171,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return this.#steps.open.every((id) => desk.request(id)?.decision?.how !== "withdrawn");
   }
 
-  /** Goes on in another stretch. */
+  /** Continues in another segment. */
   adopt(frame: Frame): Promise<Ended> {
     const ended = this.#ended();
     this.#frame = frame;
@@ -293,7 +293,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     };
   }
 
-  /** What it does by `act`, as it is recorded. Throws `NOT_SERIALIZABLE`, `TOO_LARGE`. */
+  /** Returns the recorded form of an `act`. Throws `NOT_SERIALIZABLE`, `TOO_LARGE`. */
   protected recordable(act: string, value: unknown, what: string): Json {
     const count = (this.#acts.get(act) ?? 0) + 1;
     this.#acts.set(act, count);
@@ -304,14 +304,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#action ??= action;
   }
 
-  /** Told once, however often the code begins again: by its number. */
+  /** Recorded once, however often the code begins again: by its number. */
   #custom(value: unknown): void {
     const customized = this.recordable("action", value, "A custom action");
     const key = `action#${this.#acts.get("action")}`;
     this.#steps.record(key, (frame) => [frame.acted({ customized })]).catch(() => {});
   }
 
-  /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
+  /** Runs a child. It never settles if it was cut, and the code meets it again when it begins again. */
   #run(given: Agent<unknown, never>, input: Json, options: RunChildOptions = {}): Promise<Json> {
     if (this.#broken !== undefined) return new Promise(() => {});
     const key = options?.key ?? given?.name;
@@ -354,7 +354,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
           } else if (end.how === "failed") {
             this.#unended = true;
             const fails = () => reject(end.error);
-            // First on record: code that goes on all the same must meet it again.
+            // First on record: code that catches the error must meet it again.
             const hands = () => this.#handOut(place.path, settled, fails);
             if (settled !== undefined && end.facts.length === 0) hands();
             else this.#recorded(() => [...this.#closed(place.path), ...end.facts], hands);
@@ -372,7 +372,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return onRecord(ran);
   }
 
-  /** What a child gave, in its place: where that is new, too, what was on record before it comes first. */
+  /** Hands out the output of a child in its place: recorded outcomes before it come first, also if it is new. */
   #handOut(path: string, settled: number | undefined, give: () => void): void {
     if (settled === undefined && this.#steps.isCaughtUp) return give();
     this.#steps.handOut(settled ?? this.#frame.desk.scope(path)?.settled ?? Number.POSITIVE_INFINITY, give);
@@ -390,7 +390,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#frame.desk.record({ facts, recorded });
   }
 
-  /** Nobody is asked any more what one that has ended asked, or those inside it. One that failed may be tried again: agents in calls go on in their place. */
+  /** Withdraws the requests of an agent that has ended, and of those inside it. One that failed may be tried again: agents in calls continue in their place. */
   #closed(path: string, forGood = false): readonly Fact[] {
     return this.#frame.desk.closedBelow(this.#frame, path, forGood);
   }
@@ -422,7 +422,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return true;
   }
 
-  /** What it has to record waits until the run goes on: while only open calls run, nothing of it moves. */
+  /** Its facts wait for a resume: while only open calls run, it does not move. */
   wake(): void {}
 
   broke(error: BelayError): void {
@@ -494,7 +494,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return together([own, ...this.#cut, ...[...this.#waiting.values()].map(({ end }) => end)])!;
   }
 
-  /** Its end, told when it stands on something. */
+  /** Reports its end when it has a frame. */
   #finished(end: () => void): void {
     if (this.#over) return;
     // Those that it has begun and does not wait for come to their end first.

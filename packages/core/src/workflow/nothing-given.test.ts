@@ -9,7 +9,7 @@ const open = (root: Agent<unknown, never>) => createRunner({ agent: root as Agen
 const nothing = defineAgent({ name: "nothing", run: () => undefined });
 const told = defineAgent({ name: "told", run: (_ctx, input) => ({ given: input }) });
 
-test("F5, W1: who gives nothing gives null, and null is what the next one gets", async () => {
+test("F5, W1: an agent without an output gives null, and the next one gets null", async () => {
   const inRow = await open(sequential({ name: "row", agents: [nothing, told] }));
   expect(await inRow.run("hi").result).toMatchObject({ output: { given: null } });
   const inCode = await open(defineAgent({ name: "code", agents: [told], run: (ctx) => ctx.run(told, null) }));

@@ -1,5 +1,5 @@
-// All at once, each with the same input; what they give is a list in their order (W1). Those that wait for people go on
-// as soon as they can, whatever the others do.
+// All at once, each with the same input; the output is the list of their outputs, in their order (W1). Agents that wait for
+// people continue as soon as they can, whatever the others do.
 
 import { type Agent, type Ended, published } from "../agent.ts";
 import type { Frame } from "../frame.ts";
@@ -49,7 +49,7 @@ async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended>
   );
 }
 
-/** Runs them all until each has ended or waits for people while nothing moves; one whose request is answered meanwhile goes on. */
+/** Runs them all until each has ended or waits for people while nothing moves; one whose request is answered meanwhile continues. */
 export function allOf(
   frame: Frame,
   places: readonly ChildPlace[],
@@ -77,7 +77,7 @@ export function allOf(
         ends[index] = end;
         running -= 1;
         if (end.how === "asking") {
-          // What it asks is asked now: the others may take long.
+          // Raise its requests now: the others may take long.
           if (end.facts.length > 0 && !over) {
             running += 1;
             void frame

@@ -107,7 +107,7 @@ describe.each(eachStore)("a custom agent that speaks, on $name", ({ make }) => {
     const root = sequential({ name: "two", agents: [quiet, after] });
     const other = createRunner({ agent: root as Agent<unknown, unknown>, store: memoryStore() });
     const inner = await other.open("t");
-    // What it said is not what it gave.
+    // Its text is not its output.
     expect(await inner.run("hi").result).toMatchObject({ output: { input: null } });
     await other.close();
   });

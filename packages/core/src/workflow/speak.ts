@@ -1,4 +1,4 @@
-// What a custom agent yields to speak or to ask. Other yielded values are custom actions.
+// The values that a custom agent yields to speak or to ask. Other yielded values are custom actions.
 
 import { belayError, shown } from "../error.ts";
 import { type Request, readRequest } from "../interrupt/request.ts";

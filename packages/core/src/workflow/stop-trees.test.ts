@@ -159,7 +159,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     },
   );
 
-  test("R1: every agent cut in mid-turn gets the input; `to` narrows it, and the others go on where they were", async () => {
+  test("R1: every agent cut in mid-turn gets the input; `to` narrows it, and the others continue at the cut", async () => {
     for (const to of [undefined, "par/1:y"]) {
       const store = await make();
       const log = newLog();
@@ -181,7 +181,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     }
   });
 
-  test("R1: `to` that names nobody who was cut is refused, and nothing is spent", async () => {
+  test("R1: `to` that names no agent that was cut is refused, and nothing is spent", async () => {
     const store = await make();
     const log = newLog();
     const session = await enter(parallel({ name: "par", agents: [hanging(log, "x", {})] }), store);
@@ -195,7 +195,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     expect(await session.resume().result).toMatchObject(done(["one two"]));
   });
 
-  test("S4, S8: ESC while a tool of the deepest runs: it is told, its call has its result, the others' work is kept", async () => {
+  test("S4, S8: ESC while a tool of the deepest runs: its signal fires, its call has its result, the others' work is kept", async () => {
     const store = await make();
     const log = newLog();
     const slow = () =>
@@ -222,7 +222,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S8, S9: ESC while one waits for a person and another streams: the request is withdrawn, both go on", async () => {
+  test("S8, S9: ESC while one waits for a person and another streams: the request is withdrawn, both continue", async () => {
     const store = await make();
     const log = newLog();
     const once = {};
@@ -266,7 +266,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
       expect(runs(await factsOf(store)).filter((line) => /:[ab]/.test(line))).toEqual(["+ seq/0:a", "- seq/0:a"]);
       await session.close();
       const other = await enter(root(), store);
-      // It is on record before anybody hears it.
+      // It is on record before any reader sees it.
       expect(await other.resume({ input: "and this" }).result).toMatchObject(done("c(b(and this))"));
       const path = shape === "seq" ? "seq/1:b" : "seq/1:in/0:b";
       expect(await scope(store, path)).toEqual(["user: a(hi)", "user: and this", "assistant: b(and this)"]);
@@ -293,7 +293,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S6: pause() takes nothing back from people: what one branch asks can be answered, and resume() goes on with all", async () => {
+  test("S6: pause() withdraws no request: the request of one branch can be answered, and resume() continues all", async () => {
     const store = await make();
     const log = newLog();
     const go = gate();
@@ -316,7 +316,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     expect(await session.answer(request!.id, approve())).toEqual({ open: 0 });
     await until(() => log.did.includes("pay"));
     await session.close();
-    // Answers do not speak for whoever has paused it.
+    // Answers do not resume a thread that a person paused.
     const claims = createRunner<unknown, unknown>({ agent: root(), store });
     const enough = new AbortController();
     const working = claims.work({ signal: enough.signal, pollMs: 1 });
@@ -334,7 +334,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S6, S8: pause() parks between agents, and resume() goes on as if nothing had happened", async () => {
+  test("S6, S8: pause() parks between agents, and resume() continues as if nothing had happened", async () => {
     const store = await make();
     const log = newLog();
     const root = () => loop({ name: "loop", maxIterations: 3, agents: [echo(log, "a")] });

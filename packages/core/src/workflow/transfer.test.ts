@@ -174,7 +174,7 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S3: a stop while the other one speaks: it is the other one that goes on", async () => {
+  test("S3: a stop while the other one speaks: the other one continues", async () => {
     const store = await make();
     const log = newLog();
     let hung = false;
@@ -197,7 +197,7 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W3: a name that nobody has is told to the model; from a tool's code it fails the run, and resume() meets it again", async () => {
+  test("W3: an unknown name is an error that the model reads; from a tool's code it fails the run, and resume() meets it again", async () => {
     const log = newLog();
     const sub = member(log, "sub", () => "sub");
     let n = 0;

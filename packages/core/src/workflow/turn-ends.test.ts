@@ -6,7 +6,7 @@ import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
 
-/** The turns that readers are told of, by whose they are. */
+/** The turns that readers get, by agent. */
 const turns = (events: readonly BelayEvent[]) =>
   events.flatMap((event) =>
     event.type === "turn-start" || event.type === "turn-end" ? [`${event.type} ${event.turn} ${event.runPath}`] : [],

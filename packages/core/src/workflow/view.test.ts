@@ -11,7 +11,7 @@ function interrupted(result: RunResult) {
   return result;
 }
 
-/** Where something waits, without what is told of it. */
+/** The address of a request, without its other fields. */
 function shape(view: InterruptView): unknown {
   const { data } = view;
   switch (data.type) {
@@ -47,7 +47,7 @@ function leaves(view: InterruptView): Interrupt[] {
 }
 
 describe.each(eachStore)("interrupts as the root sees them, on $name", ({ make }) => {
-  test("W2: every level says where it is; at the bottom is the interrupt as it was raised; all of it is JSON", async () => {
+  test("W2: every level has its position; the innermost has the interrupt as it was raised; all of it is JSON", async () => {
     const log = newLog();
     const pay = (name: string) => worker(log, name, gated(log, "pay"), `${name}-pay`);
     const root = sequential({

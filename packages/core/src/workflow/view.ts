@@ -1,4 +1,4 @@
-// What the interrupts inside an agent made of agents look like from outside (W2).
+// The view of the interrupts inside an agent made of agents, from outside (W2).
 
 import type { GraphInterrupt, Inside, InterruptData, InterruptView } from "../interrupt/view.ts";
 

@@ -1,4 +1,4 @@
-// What happens to the processes of a life and to what they stand on.
+// Faults of the processes of a life and of their surroundings.
 
 import { ticks } from "../simulation/tick.ts";
 import { oneOf } from "./dice.ts";

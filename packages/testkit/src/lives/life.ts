@@ -1,4 +1,4 @@
-// What a life is made of: the processes around one thread in one store, the tree that each of them has, and chance.
+// The parts of a life: the processes around one thread in one store, the tree that each of them has, and chance.
 
 import type { BelayError, Message } from "@belay/core";
 import type { FakeClock } from "@belay/core/testing";
@@ -11,7 +11,7 @@ import type { Places } from "./places.ts";
 import type { Scene } from "./scene.ts";
 import { growTree } from "./tree.ts";
 
-/** What models in calm may still call. */
+/** Calls that models may still make in calm. */
 const CALM_CALLS = 25;
 
 export class Life extends Simulation {
@@ -27,11 +27,11 @@ export class Life extends Simulation {
   readonly storeFails: boolean;
   /** Some processes have other code. */
   readonly diverges: boolean;
-  /** Nobody is there to be asked. */
+  /** No person can be asked. */
   readonly unattended: boolean;
   /** People answer much of what they are asked at once. */
   readonly keen: boolean;
-  /** At one in how many points of the kernel something happens; none where it is 0. */
+  /** One in how many points of the kernel has a fault; 0 for none. */
   readonly pressure: number;
   shape = "";
   #heard = false;

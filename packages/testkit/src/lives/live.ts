@@ -1,5 +1,5 @@
-// One life: processes that come and go around a thread, people who do anything at any time, and in the end calm, in which
-// everything must be able to go on to its end. A seed is one life: time stands still but where it is moved, and nothing
+// One life: processes that come and go around a thread, people that do anything at any time, and at the end calm, in which
+// everything must be able to end. A seed is one life: time stands still except where it is moved, and nothing
 // else is left to chance, but in a file when one process looks what another has written.
 
 import { fakeClock } from "@belay/core/testing";

@@ -1,5 +1,5 @@
 // Random lives of random trees of agents: whatever people and processes do, in any order, the promises hold, and in calm
-// everything goes on to its end. `--seed 17 --runs 1` lives the life of seed 17 again.
+// everything continues to its end. `--seed 17 --runs 1` lives the life of seed 17 again.
 
 import { expect, inject, test } from "vitest";
 import { live } from "./live.ts";

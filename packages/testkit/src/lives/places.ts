@@ -24,7 +24,7 @@ async function oneMemory(clock: Clock): Promise<Places> {
 /** Each process has its own connection. */
 async function oneFile(clock: Clock): Promise<Places> {
   const folder = mkdtempSync(join(tmpdir(), "belay-life-"));
-  // Opening takes its time, and nobody in a life waits for it.
+  // Opening takes its time, and a life does not wait for it.
   const spare = await Promise.all(Array.from({ length: MOST_OPENED }, () => openDatabase(join(folder, "db"))));
   const opened = [...spare];
   for (const db of opened) db.exec("PRAGMA synchronous = OFF");

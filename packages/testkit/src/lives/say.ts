@@ -1,4 +1,4 @@
-// What people do to the thread of a life, by one of its processes.
+// The acts of people on the thread of a life, by one of its processes.
 
 import type { InterruptOptions, ResumeOptions, Session } from "@belay/core";
 import { isRequest } from "@belay/core/inside";
@@ -12,7 +12,7 @@ import { graphNodes } from "./tree.ts";
 
 export type Deed = (life: Life, process: Process, session: Session<unknown>) => void;
 
-/** Resumes where that is possible, else runs. */
+/** Resumes if that is possible, else runs. */
 export const goOn: Deed = (life, process, session) => {
   const { state } = session;
   if (state === "paused" || state === "error") return resume(life, process, session);
@@ -29,7 +29,7 @@ export const run: Deed = (life, process, session) => {
 export const runById: Deed = (life, process, session) => {
   if (session.state === "running") return;
   const [word, id] = [life.word(), `run${life.dice(3)}`];
-  // Whether its words were taken is not known: it may be the run of someone else.
+  // Whether its input was taken is not known: it may be the run of another person.
   life.watch(process, `run ${id} ${word}`, () => session.run(word, { id }));
 };
 
@@ -157,7 +157,7 @@ export const answer: Deed = (life, process, session) => {
   process.answer(by, request.id, said);
 };
 
-/** Everybody answers the same request, twice. */
+/** Every person answers the same request, twice. */
 export const raceToAnswer: Deed = (life, _, session) => {
   const { dice } = life;
   const open = session.interrupts.filter(isRequest);
@@ -208,7 +208,7 @@ export const fork: Deed = (life, process) => {
   process.own("fork", process.runner.fork(THREAD, { at, as }));
 };
 
-/** Answers what a fork asks, and lets it go on. */
+/** Answers the requests of a fork, and resumes it. */
 export const moveFork: Deed = (life, process) => {
   const { dice, forks } = life;
   if (forks.length === 0) return;

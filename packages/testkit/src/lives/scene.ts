@@ -1,4 +1,4 @@
-// What a tree of agents in one process sees of the life around it.
+// The life around a tree of agents, as the tree sees it.
 
 import type { Message } from "@belay/core";
 import type { EffectPlace, Stage } from "../simulation/effect.ts";
@@ -13,7 +13,7 @@ export interface Scene extends Stage {
   /** Its process has other code than the rest: it goes another way than what is on record. */
   readonly other: boolean;
   chance(n: number): number;
-  /** A call that heeded nothing gives its result, whoever still waits for it. */
+  /** Ends a call that ignored its signal, also if no code waits for it. */
   spoke(place: EffectPlace): void;
   /** A model was asked. */
   asked(agent: string, messages: readonly Message[], prefill: boolean): void;

@@ -1,5 +1,5 @@
 // The tools of a life: those that work, hang, heed nothing, fail, wait for approval, ask in the middle of their code, and
-// those that may or may not run again. Everything that touches the world is told to the scene.
+// those that may or may not run again. Every effect is reported to the scene.
 
 import {
   humanApproval,
@@ -24,7 +24,7 @@ const input = jsonSchema<Args>({ type: "object", properties: { n: { type: "numbe
 type Options = Partial<ToolOptions<typeof input, unknown>>;
 type Work = (args: Args, ctx: ToolContext) => unknown;
 
-/** What a model of one agent picks from. */
+/** The choices of one agent's model. */
 export const kits: readonly (readonly string[])[] = [
   ["work", "again", "gated"],
   ["asks", "gated", "work"],

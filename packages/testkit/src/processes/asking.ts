@@ -1,5 +1,5 @@
-// A thread whose only call does two steps and asks two people. Whoever runs it answers, too, and may be killed at any of
-// its points; the next process goes on.
+// A thread whose only call does two steps and asks two people. Its process answers, too, and may be killed at any of
+// its points; the next process resumes.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 // A thread's life with everything in it: calls side by side and one alone, a steer, a queued question, text that
 // streams, a call that needs approval and one that asks between two steps. People stop it in mid-text, after the model and
 // in a tool that is deaf, is left behind and ends late; they press more than once each time. What waits for people is
-// answered by another process. Whoever lives it, or answers, may be killed at any point; the next process goes on.
+// answered by another process. Its process, and each that answers, may be killed at any point; the next process resumes.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -30,11 +30,11 @@ export interface Life {
   readonly folder: string;
   readonly where?: string;
   readonly leaseTtlMs?: number;
-  /** Dies at this point; counts them where it is 0. */
+  /** Dies at this point; 0 counts the points. */
   readonly killAt: number;
 }
 
-/** What people say in it, each exactly once. */
+/** The inputs of people, each exactly once. */
 export const saidByPeople = ["go", "be quick", "now the rest", "one more thing"] as const;
 const [GO, STEER, REST, NEXT] = saidByPeople;
 
@@ -49,7 +49,7 @@ export async function live(life: Life): Promise<void> {
   console.log((await lived(life)) ? "waits" : "ends");
 }
 
-/** Lives to the end. Each time that it waits, somebody new answers, and somebody new goes on: all in this process. */
+/** Runs to the end. At each pause a new person answers, and a new person resumes: all in this process. */
 export async function liveToTheEnd(life: Life): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     if (!(await lived(life))) return console.log("ends");
@@ -58,7 +58,7 @@ export async function liveToTheEnd(life: Life): Promise<void> {
   console.log("waits");
 }
 
-/** True where it waits for people. */
+/** True if it waits for people. */
 async function lived(life: Life): Promise<boolean> {
   let session: Session | undefined;
   const { passed, points, runner, close } = await begin(life, () => session);
@@ -107,7 +107,7 @@ async function begin({ folder, killAt, where, leaseTtlMs }: Life, session: () =>
 
 /** Runs, resumes and asks until both questions are answered, or people are asked for something. */
 async function goOn(session: Session): Promise<void> {
-  // Whoever is not sure that it was heard says it again, under the same id.
+  // A sender that is not sure of the delivery sends again, under the same id.
   const repeat = session.state !== "created";
   if (repeat && lastText(session) !== "answered") await session.steer(STEER, { id: "steer" });
   for (const began = Date.now(); Date.now() - began < MOST_MS && lastText(session) !== "answered"; ) {
@@ -130,7 +130,7 @@ function stopInTheMiddle(session: Session, step: unknown, folder: string): void 
   if (event?.type === "call" && event.tool === "sign") void stop(session, folder, { mode: "after-model" });
 }
 
-/** Presses twice, and once more when it is told that the work has stopped. What it is told is left in a file. */
+/** Presses twice, and once more when the receipt says that the work has stopped. The receipts are left in a file. */
 async function stop(session: Session, folder: string, options: InterruptOptions): Promise<void> {
   const told = await Promise.all([session.interrupt(options), session.interrupt(options)]);
   const { runId, segment } = told[0];
@@ -150,7 +150,7 @@ function model(folder: string): Model {
     provider: "life",
     async *stream(request) {
       const problems = promptProblems(request.messages);
-      // S5: what came late is told once, in its place or as a note.
+      // S5: a late result is reported once, in its place or as a note.
       if (JSON.stringify(request.messages).split(LATE).length > 2) problems.push("a late result is told twice");
       for (const problem of problems) appendFileSync(join(folder, "problems"), `${problem}\n`);
       for (const event of answer(request)) {
@@ -161,7 +161,7 @@ function model(folder: string): Model {
   };
 }
 
-/** What comes next, from the history alone: the same after a crash. */
+/** The next step, from the history alone: the same after a crash. */
 function answer({ messages }: ModelRequest): ModelEvent[] {
   const results = messages.filter(({ role }) => role === "tool").length;
   const words = (...pieces: string[]) => pieces.map((text): ModelEvent => ({ type: "text", text }));
@@ -219,7 +219,7 @@ function tools(folder: string, session: () => Session | undefined): Tool<unknown
     graceMs: 1,
     async execute(_, ctx) {
       writeEffect(folder, { address: ctx.address, tool: "linger", pid: process.pid });
-      // It ends when people are told that they need not wait for it.
+      // It ends when people need not wait for it.
       const stopped = session();
       if (stopped !== undefined) await stop(stopped, folder, {});
       return LATE;
@@ -249,7 +249,7 @@ function writeEffect(folder: string, effect: EffectLine): void {
   closeSync(file);
 }
 
-/** What a reader saw, by its place in the journal. */
+/** The facts that a reader saw, by seq. */
 async function record(session: Session, folder: string, signal: AbortSignal): Promise<void> {
   for await (const event of session.events({ signal }))
     if (isFact(event)) appendFileSync(join(folder, `seen-${process.pid}`), `${event.seq} ${event.type}\n`);

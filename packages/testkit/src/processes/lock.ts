@@ -1,4 +1,4 @@
-// A process that takes the lock of a SQLite file and keeps it until it is told to let go.
+// A process that takes the lock of a SQLite file and keeps it until the test releases it.
 
 import { once } from "node:events";
 import { openDatabase } from "../stores/open-database.ts";

@@ -11,15 +11,15 @@ import { openStore } from "./open-store.ts";
 
 export interface Place {
   readonly name: string;
-  /** Of a process that died: undefined where it is gone at once, for everyone is on one machine. */
+  /** Of a process that died: undefined if it is gone at once, because all processes are on one machine. */
   readonly leaseTtlMs: number | undefined;
-  /** Whoever copies the folder has a store of their own, with all that was in this one. */
+  /** A copy of the folder is a store of its own, with everything that was in this one. */
   readonly isInFolder?: true;
-  /** A store that nobody else uses; its files, where it has any, are in the folder. */
+  /** A store that no other test uses; its files, if it has any, are in the folder. */
   at(folder: string): Promise<string>;
   /** Lets `read` see what is there now, and leaves it as it is. */
   reading<T>(where: string, read: (store: Store) => Promise<T>): Promise<T>;
-  /** What is not in the folder is removed. */
+  /** Removes everything that is not in the folder. */
   remove(where: string): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// A service as people run one: a worker on all threads of a store that drains when it is told to end. One of its tools kills it,
-// another waits until the test lets it go on; each leaves a line in a file that survives the process.
+// A service as people run one: a worker on all threads of a store that drains on SIGTERM. One of its tools kills it,
+// another waits until the test releases it; each leaves a line in a file that survives the process.
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ export async function service({ where, folder, timeoutMs }: Service): Promise<vo
   console.log("works");
 }
 
-/** Told on stdin. */
+/** Sent on stdin. */
 function opened(): Promise<unknown> {
   const input = createInterface({ input: process.stdin });
   return new Promise((resolve) => input.on("line", (line) => line === "open" && resolve(undefined)));

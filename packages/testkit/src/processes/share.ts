@@ -40,7 +40,7 @@ export interface Share {
   readonly resumes?: number;
 }
 
-/** Runs a thread. Its tool `gate` hears no stop, and ends when the process is told `open`. */
+/** Runs a thread. Its tool `gate` ignores a stop, and ends on the line `open`. */
 export async function run(options: Share): Promise<void> {
   const { file, threadId, turns, leaseTtlMs, resumes = 0 } = options;
   const opened = told("open");
@@ -84,7 +84,7 @@ export interface Race {
   readonly effects: string;
 }
 
-/** Resumes when it is told to, and says how that went. */
+/** Resumes on its line, and prints the outcome. */
 export async function race({ file, handle, effects }: Race): Promise<void> {
   const pay = tool({
     name: "pay",
@@ -131,7 +131,7 @@ export function payTool(effects: string): Tool<unknown> {
   return tool({ name: "pay", description: "", input: anything, needsApproval: true, execute });
 }
 
-/** Approves all requests when it is told to, each process in an order of its own, and says what it was told of each. */
+/** Approves all requests on its line, each process in an order of its own, and prints each reply. */
 export async function answerAll({ file, requests, by, effects }: AnswerAll): Promise<void> {
   const definition = agent({ name: "helper", model: scriptedModel([]), tools: [payTool(effects)] });
   const { store } = await openStore(file);
@@ -142,7 +142,7 @@ export async function answerAll({ file, requests, by, effects }: AnswerAll): Pro
   for (let i = 0; i < requests.length; i++) {
     const id = requests[(first + i) % requests.length]!;
     let outcome = "";
-    // Who is not sure that it was heard says it again, under the same id.
+    // A sender that is not sure of the delivery sends again, under the same id.
     do {
       outcome = await runner.answer(id, approve({ by }), { id: by }).then(
         () => "won",
@@ -164,7 +164,7 @@ export interface Ask {
   readonly prefix: string;
 }
 
-/** Raises requests when it is told to, and leaves rules behind; then says which are open and which rules there are. */
+/** Raises requests on its line, and leaves rules behind; then prints the open requests and the rules. */
 export async function ask({ file, times, prefix }: Ask): Promise<void> {
   const { store } = await openStore(file);
   const tenant = "default";

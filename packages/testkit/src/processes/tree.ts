@@ -1,5 +1,5 @@
-// A tree of agents lived in one process: whoever runs it answers what is asked, one by itself and the others together,
-// stops it once in mid-text, and may be killed at any of its points; the next process goes on.
+// A tree of agents in one process, which answers the requests, one by itself and the others together,
+// stops it once in mid-text, and may be killed at any of its points; the next process resumes.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ export async function liveTree({ folder, killAt, where }: Life): Promise<void> {
     stopped = true;
     void session.interrupt();
   });
-  // Whoever is not sure that it was heard asks again, under the same id.
+  // A sender that is not sure of the delivery sends again, under the same id.
   let run = session.pauseType === undefined ? session.run("hi", { id: "hi" }) : session.resume();
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const result = await run.result;

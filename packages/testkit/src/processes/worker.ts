@@ -1,4 +1,4 @@
-// A worker that moves whatever threads can move, until it is killed or told to end. Each input is answered after some
+// A worker on all due threads, until SIGKILL or SIGTERM. Each input is answered after some
 // turns of two calls; what they do is left in a file that survives their process.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
@@ -90,7 +90,7 @@ function write(file: string, effect: WorkerEffect): void {
   closeSync(opened);
 }
 
-/** What comes next, from the history alone: the same in whichever process. */
+/** The next step, from the history alone: the same in every process. */
 function model(folder: string, modelMs: number): Model {
   const usage = { inputTokens: 1, outputTokens: 1 };
   return {
@@ -99,7 +99,7 @@ function model(folder: string, modelMs: number): Model {
     async *stream({ messages }) {
       for (const problem of promptProblems(messages)) appendFileSync(join(folder, "problems"), `${problem}\n`);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * modelMs));
-      // A result that came late is told in a note, which is no question.
+      // A late result is in a note, which is no question.
       const asked = messages.findLastIndex(({ role, origin }) => role === "user" && origin === "person");
       const turns = messages.slice(asked).filter(({ role }) => role === "assistant").length;
       const [what = ""] = messageText(messages[asked]!).split(" ");

@@ -1,5 +1,5 @@
 // A tool with two steps and two questions in it, and a witness that says when its code breaks a promise: a recorded step
-// computed again, code past a question that nobody has answered, a catch or finally that ran over a pause.
+// computed again, code past an unanswered question, a catch or finally that ran over a pause.
 
 import {
   approve,
@@ -34,14 +34,14 @@ export function stepsOf(facts: readonly Fact[]): string[] {
   return facts.flatMap((fact) => (fact.type === "step" ? [fact.key] : []));
 }
 
-/** What the call gave; undefined while it has no end. */
+/** Returns the output of the call; undefined while it has no end. */
 export function toolResult(facts: readonly Fact[], callId: string): Json | undefined {
   const end = facts.findLast((fact) => fact.type === "tool-end" && fact.callId === callId && !fact.held);
   return end?.type === "tool-end" ? end.output : undefined;
 }
 
 export interface Witness {
-  /** What the code did, in order. */
+  /** The acts of the code, in order. */
   readonly did: string[];
   readonly problems: string[];
   /** How often it was entered. */
@@ -52,7 +52,7 @@ export function witness(): Witness {
   return { did: [], problems: [], entries: 0 };
 }
 
-/** What the tool gives when nobody disturbs it. */
+/** The output of the tool without a fault. */
 export const ORDERED = "one ann two true";
 
 /** `store` is where the truth is, also when the process that runs the tool has lost its own way there. */

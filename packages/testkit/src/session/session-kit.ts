@@ -1,4 +1,4 @@
-// What tests of sessions share: a session on a scripted model, everything it says, and stores that a test can hold.
+// Shared by tests of sessions: a session on a scripted model, all of its events, and stores that a test can hold.
 
 import {
   type AgentOptions,
@@ -37,7 +37,7 @@ export interface Kit {
   readonly runner: Runner;
   readonly session: Session;
   readonly store: Store;
-  /** What the model was sent, call by call. */
+  /** The model's requests, call by call. */
   readonly requests: readonly ModelRequest[];
   /** Why a provider would have refused one of the requests; empty when all were valid (H1). */
   problems(): string[];
@@ -82,7 +82,7 @@ function listening(model: Model, requests: ModelRequest[]): Model {
 }
 
 export interface Heard {
-  /** What has been said so far. */
+  /** The text so far. */
   readonly events: readonly BelayEvent[];
   /** Everything, once the reader has ended. */
   readonly all: Promise<readonly BelayEvent[]>;
@@ -298,7 +298,7 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   throw new Error(`It never came true: ${holds}`);
 }
 
-/** Rejections that nobody took care of end a process; here they are counted. */
+/** Unhandled rejections end a process; here they are counted. */
 export async function unhandled(during: () => Promise<void>): Promise<unknown[]> {
   const seen: unknown[] = [];
   const others = process.listeners("unhandledRejection");

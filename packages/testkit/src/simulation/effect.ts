@@ -34,7 +34,7 @@ export interface EffectKind {
   readonly repeatable?: boolean;
 }
 
-/** What the tools of one process see of the simulation around them. */
+/** The simulation, as the tools of one process see it. */
 export interface Stage {
   readonly dead: boolean;
   /** True at the end: tools do nothing unusual any more. */

@@ -256,7 +256,7 @@ export class Process implements Actor {
     });
   }
 
-  /** As the person sees it who started the run. */
+  /** As the person that started the run sees it. */
   async #look(watched: Watched): Promise<void> {
     const { run, reader } = watched;
     try {

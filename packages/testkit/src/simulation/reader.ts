@@ -13,7 +13,7 @@ export interface ReaderHost {
   readonly rollsBack: boolean;
   /** Whether every turn must have one start and one end. */
   readonly turns: boolean;
-  /** The first fact that it reads; undefined where it reads a part. */
+  /** The first fact that it reads; undefined if it reads a part. */
   readonly first: number | undefined;
   /** The facts on record when it began to read: turns may have begun before that. */
   readonly head: number;

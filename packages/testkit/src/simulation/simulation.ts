@@ -1,5 +1,5 @@
-// Processes around one thread, people who run, stop and answer it, and a witness that holds what happens against what must
-// hold. Agents, tools and the order of events are for whoever simulates.
+// Processes around one thread, people that run, stop and answer it, and a witness that checks the promises. A simulator
+// chooses agents, tools and the order of events.
 
 import type { InterruptOptions, Receipt, Run, RunResult, Session } from "@belay/core";
 import { threadOf } from "@belay/core/inside";
@@ -42,7 +42,7 @@ export abstract class Simulation {
     return `word ${this.#words}`;
   }
 
-  /** Returns a person who has not answered before. */
+  /** Returns a person that has not answered before. */
   person(): string {
     this.#people += 1;
     return `person ${this.#people}`;

@@ -1,4 +1,4 @@
-// What really happened around a thread, held against what the runtime reports: each effect at most once, on record and not
+// The real events around a thread, compared with the reports of the runtime: each effect at most once, on record and not
 // after a stop, prompts valid, the journal sound after every line, what people said in the history once, and what readers
 // and senders were told on record. Everything that does not fit is a problem. Long, and still one piece: every check reads
 // the same record of what was said, done and answered.
@@ -62,7 +62,7 @@ type Read = { lines: number; facts: Fact[]; asked: Map<string, Json>; raised: Ma
 
 export class Witness {
   readonly problems: string[] = [];
-  /** The life so far, for whoever reads of a problem. */
+  /** The life so far, for the report of a problem. */
   readonly log: string[] = [];
   readonly effects: Effect[] = [];
   readonly given: Given[] = [];
@@ -160,7 +160,7 @@ export class Witness {
     return effect;
   }
 
-  /** How often a person has said that a call of which nobody knows is to run again. */
+  /** How often a person has let a call of unknown outcome run again. */
   #allowedAgain(threadId: string, callId: string): number {
     const facts = this.facts(threadId);
     const doubts = new Set(
@@ -281,7 +281,7 @@ export class Witness {
     if (times > 1) this.problem(`a handle was good for going on ${times} times`);
   }
 
-  /** Whoever answered was told the truth, and what was done was on record before. */
+  /** Each answer got a true reply, and its effect was on record before. */
   checkDeeds(threadId: string): void {
     const facts = this.facts(threadId);
     for (const problem of answerProblems(this.#answers, facts)) this.problem(`${threadId}: ${problem}`);
@@ -307,7 +307,7 @@ export class Witness {
     if (a !== b) this.problem(`${threadId}: open are ${a || "none"}, and the inbox has ${b || "none"}`);
   }
 
-  /** What a call gave after a stop had left it behind is told, or waits to be. */
+  /** The late result of a call that was left behind is reported, or waits to be. */
   checkLateWords(threadId: string, waiting: readonly Waiting[]): void {
     const facts = this.facts(threadId);
     for (const { callId, threadId: on } of this.#spoke) {
@@ -382,7 +382,7 @@ export class Witness {
     this.problem(`p${process.number} has another history than the store: ${JSON.stringify(told)}`);
   }
 
-  /** What holds at any time of a thread whose agent is alone. */
+  /** The rules at any time for a thread whose agent is alone. */
   checkAlone(): void {
     const now = `${this.facts().length} ${this.effects.length} ${this.given.map(({ taken }) => taken)}`;
     if (now === this.#checked) return;
@@ -396,7 +396,7 @@ export class Witness {
     this.#checkResults(messages);
   }
 
-  /** What was sent is in the history once, or still waits; what was taken back is neither. */
+  /** Each command is in the history once, or still waits; a withdrawn one is neither. */
   checkSent(waiting: ReadonlySet<string>): void {
     const history = this.#history();
     const found = inputsIn([...history.messages, ...history.waiting]);

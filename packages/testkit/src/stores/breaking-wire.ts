@@ -3,7 +3,7 @@
 
 import { connect, createServer, type Socket } from "node:net";
 
-/** What happens to something sent: it goes through; never arrives; arrives, and its answer does not; goes through late. */
+/** The fate of a message: it goes through; never arrives; arrives, and its reply does not; goes through late. */
 export type WireFault = "none" | "before" | "after" | "late";
 
 export interface BreakingWire {
@@ -14,7 +14,7 @@ export interface BreakingWire {
 }
 
 const LATE_MS = 15;
-/** What is longer comes in parts: each of them broken, it would never get through. */
+/** A longer message comes in parts: with each part at risk it would never get through. */
 const PART_BYTES = 4_096;
 
 /** `fault` is asked for each piece that is sent: its number, over all connections. */

@@ -9,10 +9,10 @@ export interface TestPool extends PostgresPool {
 }
 
 export interface PoolOptions {
-  /** That of the tests where it is not given. */
+  /** Default: the database of the tests. */
   readonly url?: string;
   readonly max?: number;
-  /** Connections that nobody uses keep no process alive. */
+  /** Idle connections keep no process alive. */
   readonly allowExitOnIdle?: boolean;
 }
 
@@ -25,7 +25,7 @@ export async function openPool({ url, max = 10, allowExitOnIdle = false }: PoolO
 
 let schemas = 0;
 
-/** A name for a schema that nobody has yet. */
+/** A new name for a schema. */
 export function freshSchema(): string {
   schemas += 1;
   return `belay_test_${process.pid}_${Date.now().toString(36)}_${schemas}`;

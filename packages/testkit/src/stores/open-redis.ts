@@ -14,7 +14,7 @@ export async function openRedis(url: string): Promise<OpenRedis> {
   const driver = "ioredis";
   const { Redis } = (await import(/* @vite-ignore */ driver)) as { readonly Redis: new (url: string) => OpenRedis };
   const client = new Redis(url);
-  // What fails says so itself; a connection that breaks is no failure.
+  // A failing command reports its error; a broken connection is no failure.
   client.on("error", () => {});
   return client;
 }

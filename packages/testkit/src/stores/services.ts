@@ -5,7 +5,7 @@ export async function service(name: "postgres" | "redis"): Promise<string> {
   const named = process.env[`BELAY_TEST_${name.toUpperCase()}`];
   if (named) return named;
   const desk = process.env.BELAY_TEST_SERVICES;
-  if (!desk) throw new Error("Nobody provides servers here: run the test by vitest, from the root of the repository.");
+  if (!desk) throw new Error("No servers are provided here: run the test by vitest, from the root of the repository.");
   const response = await fetch(`${desk}/${name}`);
   const text = await response.text();
   if (!response.ok) throw new Error(text);

@@ -1,4 +1,4 @@
-// What tests of agents that contain agents share: agents that say what they were given, tools that ask, and a process
+// Shared by tests of agents that contain agents: agents that repeat their input, tools that ask, and a process
 // that can be left and opened again.
 
 import {
@@ -23,9 +23,9 @@ export type AnyAgent = Agent<unknown, unknown>;
 
 /** Everything that happened in one test, over all its processes. */
 export interface Log {
-  /** Which agent's model was called, in order, with the last thing it was told. */
+  /** The agents whose models were called, in order, each with its last input. */
   readonly calls: string[];
-  /** What tools did. */
+  /** The acts of tools. */
   readonly did: string[];
   /** Why a provider would have refused a request (H1). */
   readonly problems: string[];
@@ -46,7 +46,7 @@ function words(output: unknown): string {
   return typeof output === "string" ? output : JSON.stringify(output);
 }
 
-/** The first thing that it was told in this scope. */
+/** Returns its first input in this scope. */
 export function firstWords({ messages }: ModelRequest): string {
   return messageText(messages.find(({ role }) => role === "user")!);
 }
@@ -64,7 +64,7 @@ export function talker(log: Log, name: string, speak: Speech, tools: readonly To
   return agent({ name, model, tools, graceMs: 20 });
 }
 
-/** Says its name around what it was told. */
+/** Says its name around its input. */
 export function echo(log: Log, name: string): AnyAgent {
   return talker(log, name, (request) => `${name}(${lastWords(request)})`);
 }
@@ -97,7 +97,7 @@ export function worker(log: Log, name: string, tool: Tool<unknown>, id = `${name
   );
 }
 
-/** Hands what it was told to the agent, then says what came out of it. */
+/** Passes its input to the agent, then says the output. */
 export function asker(log: Log, name: string, inner: AnyAgent, id = `${name}-call`): AnyAgent {
   return worker(log, name, agentTool(inner), id, { request: `for ${inner.name}` });
 }
@@ -119,7 +119,7 @@ export async function enter(root: AnyAgent, store: Store): Promise<Session<unkno
   return createRunner<unknown, unknown>({ agent: root, store }).open("thread");
 }
 
-/** What does not hold of the journal, and of what models were sent. */
+/** Returns the broken rules of the journal, and of the models' requests. */
 export async function wrong(store: Store, log: Log): Promise<string[]> {
   return [...factProblems(await factsOf(store)), ...log.problems];
 }

@@ -33,7 +33,7 @@ export interface MixedTreeKit {
   asked?(request: ModelRequest): void;
 }
 
-/** What people say, also of a call that a crash cut off: then the end is the same whatever happened. */
+/** The answers of people, also for a call that a crash cut off: then the end is the same after any fault. */
 export function mixedAnswer({ kind }: Interrupt): Answer {
   if (kind === "approval") return approve();
   return kind === "unknown" ? respond("paid") : respond("ann");

@@ -41,7 +41,7 @@ class Grower {
   readonly #cast: Cast;
   #seed: number;
   #names = 0;
-  /** What is left to grow: wide trees would have too many points. */
+  /** The rest to grow: wide trees would have too many points. */
   #budget = 9;
 
   constructor(seed: number, kit: MixedTreeKit) {
@@ -91,7 +91,7 @@ class Grower {
     }
   }
 
-  /** Ends the nearest loop; where there is none, all of it. */
+  /** Ends the nearest loop; outside a loop, the whole run. */
   #leave(name: string): Tool<unknown> {
     const execute = (ctx: ToolContext) => {
       ctx.breakLoop(`${name} has left`);

@@ -20,7 +20,7 @@ export const finishV3 = {
 };
 
 export interface Fake extends AiSdkModel {
-  /** What doStream was called with. */
+  /** The arguments of doStream. */
   readonly calls: Record<string, unknown>[];
   cancelled: boolean;
 }

@@ -1,4 +1,4 @@
-// What OpenAI documents, and answers with a 400, about `input` of a responses request.
+// OpenAI's documented rules, whose breach is a 400, for `input` of a responses request.
 
 import { holdsJson, isObject, isText, OPENAI_NAME, show, type Wire } from "@belay/core/inside";
 

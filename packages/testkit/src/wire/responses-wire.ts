@@ -5,7 +5,7 @@ import { halves, sse, type WireCall, type WireFinish, type WireFormat, wireUsage
 export function responsesWire(model: string, request: number): WireFormat {
   let index = -1;
   let sequence = 0;
-  /** What to send to complete the item that is open. */
+  /** The events that complete the open item. */
   let open: { readonly kind: "message" | "reasoning"; readonly id: string } | undefined;
 
   const say = (type: string, more: object) => sse({ type, sequence_number: sequence++, ...more }, type);

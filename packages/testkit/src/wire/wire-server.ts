@@ -23,7 +23,7 @@ export type WireStep =
   | { readonly reasoning: string; readonly signature?: string }
   | { readonly call: string; readonly id: string; readonly args: object | string; readonly unfinished?: boolean }
   | { readonly wait: number }
-  /** Goes on when the test lets it. */
+  /** Continues when the test lets it. */
   | { readonly until: Promise<unknown> }
   /** Says nothing more, for ever. */
   | { readonly stall: true }
@@ -166,7 +166,7 @@ function formatOf({ path, body }: WireRequest, n: number): WireFormat {
   return path.endsWith("/responses") ? responsesWire(model, n) : chatWire(model);
 }
 
-/** What was written reaches the client first; then the connection breaks. */
+/** The written bytes reach the client first; then the connection breaks. */
 function breakOff(response: ServerResponse): void {
   response.write(": \n\n", () => setTimeout(() => response.destroy(new Error(dropped)), 10));
 }

@@ -1,4 +1,4 @@
-// What is done to a world: as data, so that a property test can draw, shrink and print it.
+// The actions on a world: as data, so that a property test can draw, shrink and print them.
 
 import {
   type Answer,
@@ -14,7 +14,7 @@ import type { Fault, FaultyOperation } from "@belay/core/inside";
 export type Action =
   | { readonly do: "run"; readonly on: number; readonly inputs: number }
   | { readonly do: "resume"; readonly on: number; readonly inputs: number }
-  /** Resumes where that is possible, else runs; nothing where a run is under way. */
+  /** Resumes if that is possible, else runs; does nothing during a run. */
   | { readonly do: "go"; readonly on: number; readonly inputs: number; readonly mode?: ResumeOptions["mode"] }
   | { readonly do: "resume-handle"; readonly on: number; readonly back: number; readonly inputs: number }
   | { readonly do: "interrupt"; readonly on: number; readonly options: InterruptOptions; readonly times: number }

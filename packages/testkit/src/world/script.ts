@@ -1,4 +1,4 @@
-// What the model of a world says: turns as data, so that a property test can draw, shrink and print them.
+// The answers of a world's model: turns as data, so that a property test can draw, shrink and print them.
 
 import type { ModelEvent, ModelRequest } from "@belay/core";
 import { tick, ticks } from "../simulation/tick.ts";

@@ -1,4 +1,4 @@
-// The tools of a world. Each start and end is written to one log, whoever runs the tool: the log is what really
+// The tools of a world. Each start and end is written to one log, whichever process runs the tool: the log is what really
 // happened, and everything a journal or a model says is held against it.
 
 import { humanApproval, humanInput, jsonSchema, type Tool, type ToolContext, tool } from "@belay/core";
@@ -131,7 +131,7 @@ export function worldTools(stage: Stage): Tool<unknown>[] {
     }
     return "streamed";
   });
-  /** What happens in it happens once, also when its code begins again. */
+  /** Its effect happens once, also when its code begins again. */
   const did = (name: ToolName, ctx: ToolContext, key: string, args: Args) =>
     ctx.step(key, async () => {
       if (stage.dead) await never;

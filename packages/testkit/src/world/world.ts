@@ -52,12 +52,12 @@ export class World extends Simulation {
     return this.witness.facts();
   }
 
-  /** What people are asked for. */
+  /** The requests to people. */
   get open(): readonly Interrupt[] {
     return this.witness.requests.open;
   }
 
-  /** What does not fit; empty while all promises hold. */
+  /** The broken promises; empty while all hold. */
   get problems(): string[] {
     return this.witness.problems;
   }
@@ -239,13 +239,13 @@ export class World extends Simulation {
     process.own(
       "withdraw",
       session.withdraw(sent.id).then((withdrawn) => {
-        // Where it was not there yet it may still come.
+        // A missing one may still come.
         sent.withdrawn = withdrawn;
       }),
     );
   }
 
-  /** Faults end, everything is stopped, and a new process goes on with the thread. */
+  /** Faults end, everything is stopped, and a new process resumes the thread. */
   async end(): Promise<void> {
     await this.stopAll({ letsGo: false });
     this.checkSettled();
@@ -264,7 +264,7 @@ export class World extends Simulation {
     this.witness.checkSent(await this.#waiting());
   }
 
-  /** What was sent and is not part of the thread, by its id. */
+  /** The commands that are not part of the thread, by id. */
   async #waiting(): Promise<ReadonlySet<string>> {
     const loaded = await this.#inner.load({ tenant: "default", threadId: THREAD }, Number.MAX_SAFE_INTEGER);
     return new Set(loaded?.commands.map(({ key }) => key));

@@ -1,4 +1,4 @@
-// What a part of the stream says, where the versions of the specification write it differently.
+// Reads parts of the stream that the versions of the specification write differently.
 
 import type { Json } from "../../json.ts";
 import type { FilePart, Finish, Usage } from "../../message.ts";

@@ -25,7 +25,7 @@ import type {
   PromptPart,
 } from "./shape.ts";
 
-/** What was converted of one conversation: `made[i]` is what became of `seen[i]`, undefined where nothing was left. */
+/** The converted part of one conversation: `made[i]` comes from `seen[i]`, undefined if nothing was left. */
 interface Converted {
   readonly seen: Message[];
   readonly made: (PromptMessage | undefined)[];

@@ -107,14 +107,14 @@ export type PromptContent =
   | { readonly type: "file-url"; readonly mediaType: string; readonly url: string }
   | { readonly type: "file"; readonly mediaType: string; readonly data: PromptFileData; readonly filename?: string };
 
-/** What an `opaque` part of ours holds: a part of the prompt, ready to be sent. */
+/** The content of an `opaque` part: a part of the prompt, ready to be sent. */
 export interface OpaqueData {
   readonly type: "tool-call" | "tool-result" | "custom" | "reasoning-file";
   readonly toolCallId?: string;
   readonly [key: string]: Json | undefined;
 }
 
-/** What arrives in the stream. Unlisted types are ignored. */
+/** A part of the stream. Unlisted types are ignored. */
 export type AiSdkPart = Metadata &
   (
     | {

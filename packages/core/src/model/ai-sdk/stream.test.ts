@@ -149,11 +149,11 @@ describe("what the model says", () => {
         finish,
       })),
     );
-    // Of v2 nobody can tell whether the provider said nothing, or something that the package does not know.
+    // A v2 stream does not show whether the provider said nothing, or something that the package does not know.
     expect(await events(fake("v2", [{ ...finishV2, finishReason: "unknown" }]))).toMatchObject([{ finish: "other" }]);
   });
 
-  it("S7: an answer that nobody said is complete has failed, however its stream ended", async () => {
+  it("S7: an answer without a finish has failed, however its stream ended", async () => {
     const text = { type: "text-delta", id: "1", delta: "half an" };
     const finish = (finishReason: unknown) => ({ type: "finish", finishReason, usage: {} });
     const ends = [
@@ -279,7 +279,7 @@ describe("errors and stops", () => {
     expect(model.cancelled).toBe(true);
   });
 
-  it("a stream that nobody reads makes no request, and return() costs none", async () => {
+  it("a stream without a reader makes no request, and return() costs none", async () => {
     const model = fake("v3", [finishV3]);
     const iterator = fromAiSdk(model)
       .stream(request([user("hi")]), { signal })

@@ -1,7 +1,7 @@
 // From the AI SDK's stream to our events, by hand instead of by async generator: a generator's `return()` waits for the
 // read that is under way, which a stalled provider never ends. Invariants:
 // 1. `return()` settles at once, never throws, and settles a `next()` that is waiting, whatever the provider does.
-//    Only after the finish, with nobody waiting, the stream is read to its end instead of cancelled.
+//    Only after the finish, with no reader waiting, the stream is read to its end instead of cancelled.
 // 2. The request is made by the first `next()`; before that nothing is spent.
 // 3. An answer is complete when the provider has said so: a stream that just ends has failed.
 // 4. One promise per chunk beyond the stream's own, and no closure.
@@ -204,7 +204,7 @@ async function drain(reader: AiSdkReader): Promise<void> {
   try {
     while (!(await reader.read()).done);
   } catch {
-    // What breaks after the answer is complete concerns nobody.
+    // An error after the complete answer has no effect.
   }
   clearTimeout(timer);
 }

@@ -1,4 +1,4 @@
-// What the cases of the dispatcher suite share: threads to wake, and a witness of the calls of `move`.
+// Shared by the cases of the dispatcher suite: threads to wake, and a witness of the calls of `move`.
 
 import { ok } from "node:assert/strict";
 import type { Dispatcher, Moved, ThreadRef } from "../../dispatch/dispatcher.ts";

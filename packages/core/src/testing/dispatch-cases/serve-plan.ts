@@ -2,7 +2,7 @@
 
 import type { Dispatcher, Moved, ThreadRef } from "../../dispatch/dispatcher.ts";
 
-/** What a process does with the threads that it is given. */
+/** The plan of a process for the threads that it gets. */
 export interface ServePlan {
   readonly concurrency: number;
   /** By thread id: `hang` never ends, a number asks for another look after so many milliseconds. Others end at once. */

@@ -1,4 +1,4 @@
-// What Anthropic documents, and answers with a 400, about `messages` of a Messages API request. The API joins
+// Anthropic's documented rules, whose breach is a 400, for `messages` of a Messages API request. The API joins
 // consecutive messages of one role into one turn before it checks, and so do we.
 
 import { hasHalfCharacter, isObject, isText, type RequestRules, show, unknownFields, type Wire } from "./wire.ts";

@@ -1,4 +1,4 @@
-// What Gemini documents, and answers with a 400, about `contents` of a generateContent request.
+// Gemini's documented rules, whose breach is a 400, for `contents` of a generateContent request.
 
 import { isObject, isText, type RequestRules, show, unknownFields, type Wire } from "./wire.ts";
 

@@ -1,4 +1,4 @@
-// What OpenAI documents, and answers with a 400, about `messages` of a chat completions request.
+// OpenAI's documented rules, whose breach is a 400, for `messages` of a chat completions request.
 
 import { holdsJson, isObject, isText, show, unknownFields, type Wire } from "./wire.ts";
 

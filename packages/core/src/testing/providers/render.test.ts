@@ -165,7 +165,7 @@ describe("X1: promptProblems", () => {
     ]);
   });
 
-  it("says who minds an unanswered call, and where", () => {
+  it("names the provider that refuses an unanswered call, and the place", () => {
     expect(promptProblems([hi, calls("a"), hi])).toEqual([
       'belay: message 1 (assistant): call "a" has no result directly after its message',
       'openai: messages[1]: call "a" is not followed directly by a tool message that answers it',

@@ -1,9 +1,9 @@
-// How the validators look at a request body: as something nobody has checked yet.
+// A request body as the validators see it: unchecked.
 
 export type Wire = { readonly [key: string]: unknown };
 
 export interface RequestRules {
-  /** The model goes on with a final message of its own, so the request may end with one. */
+  /** The model continues a final message of its own, so the request may end with one. */
   readonly prefill?: boolean;
 }
 

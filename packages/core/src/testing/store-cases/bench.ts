@@ -1,4 +1,4 @@
-// What the cases of the store suite share: short ways to write to a store, and to wait for it.
+// Shared by the cases of the store suite: short ways to write to a store, and to wait for it.
 
 import { deepEqual, ok, strictEqual } from "node:assert/strict";
 import type { Append, Appended, Command, Loaded, Store, ThreadKey } from "../../store/store.ts";

@@ -1,4 +1,4 @@
-// Commands: written by anyone, once under one key, there until an append consumes them.
+// Commands: written by any process, once under one key, kept until an append consumes them.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { command, type StoreCheck, times } from "./bench.ts";

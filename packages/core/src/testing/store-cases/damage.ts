@@ -1,4 +1,4 @@
-// What has changed by itself in a store is told as such, and never believed.
+// A changed byte in a store is reported, and never believed.
 
 import { deepEqual } from "node:assert/strict";
 import type { StoreCheck } from "./bench.ts";

@@ -1,4 +1,4 @@
-// What is due: the threads that a worker could move, over all tenants, by the store's clock.
+// Due threads: those that a worker could move, over all tenants, by the store's clock.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type Bench, command, type StoreCheck, TTL } from "./bench.ts";
@@ -6,7 +6,7 @@ import { type Bench, command, type StoreCheck, TTL } from "./bench.ts";
 /** Longer than any test waits for. */
 const HOUR = 3_600_000;
 
-/** A thread that nobody holds. */
+/** A thread without a holder. */
 async function rests(
   t: Bench,
   id: string,

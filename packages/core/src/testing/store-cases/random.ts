@@ -1,5 +1,5 @@
-// Random lives: two stores told the same answer the same, and whatever one tenant does, through any method, another sees
-// what it would see alone.
+// Random lives: two stores with the same commands reply the same, and one tenant's commands, through any method, change
+// nothing that another tenant sees.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { memoryStore } from "../../store/memory.ts";
@@ -33,7 +33,7 @@ function told(appended: Appended): unknown {
   return appended.why === "busy" ? { why: "busy", owner: appended.owner } : appended;
 }
 
-/** One tenant's life: what it does follows from the seed and from what it was told. Ever the same names: any may be another's. */
+/** One tenant's life: its acts follow from the seed and from the replies. Ever the same names: any may be another's. */
 async function* life(store: Store, tenant: string, seed: number): AsyncGenerator<unknown> {
   const random = sequence(seed);
   const one = <T>(of: readonly T[]): T => of[random(of.length)]!;
