@@ -198,6 +198,8 @@ export const doors: Record<string, readonly string[]> = {
     "InboxItem",
     "Input",
     "InputMessage",
+    "InstructionsContext",
+    "InstructionsFunction",
     "Interrupt",
     "InterruptData",
     "InterruptOptions",

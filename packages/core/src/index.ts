@@ -2,7 +2,7 @@ export type { Agent, Checkpoint } from "./agent.ts";
 export type { AgentOptions, AgentSettings } from "./chat/agent.ts";
 export { agent } from "./chat/agent.ts";
 export type { ModelTimeouts } from "./chat/call-model.ts";
-export type { ContextBudget } from "./chat/definition.ts";
+export type { ContextBudget, InstructionsContext, InstructionsFunction } from "./chat/definition.ts";
 export type { RetrySettings } from "./chat/retry.ts";
 export type { Clock } from "./clock.ts";
 export type { Content } from "./content.ts";

@@ -20,8 +20,9 @@ import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, valida
 import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
 import type { ModelTimeouts } from "./call-model.ts";
-import { type ChatDefinition, type ContextBudget, contextProblem } from "./definition.ts";
+import { type ChatDefinition, type ContextBudget, contextProblem, type InstructionsFunction } from "./definition.ts";
 import { verdictOn } from "./gate.ts";
+import { systemMessage } from "./instructions.ts";
 import { chatLoop } from "./loop.ts";
 import { defaultRetry, type RetrySettings } from "./retry.ts";
 
@@ -38,7 +39,11 @@ export interface AgentSettings extends MaybeSettings {
 export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly name: string;
   readonly model: Model;
-  readonly instructions?: string | undefined;
+  /**
+   * Text, or a function that returns it. The function is called once when the agent begins in a run. Its text is recorded, and
+   * a resume uses the recorded text.
+   */
+  readonly instructions?: string | InstructionsFunction<Deps> | undefined;
   /** A function is asked again and again: from its next turn on the agent has the tools of the list that it returns then. */
   readonly tools?: readonly Tool<Deps>[] | (() => readonly Tool<Deps>[]) | undefined;
   /** Agents, made by agent(…), that it may hand the conversation over to; they, and it, may hand it on or back. */
@@ -291,7 +296,8 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   if (typeof model?.stream !== "function" || typeof model.id !== "string") {
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");
   }
-  if (instructions !== undefined && typeof instructions !== "string") throw refuse("its instructions are not text");
+  if (instructions !== undefined && typeof instructions !== "string" && typeof instructions !== "function")
+    throw refuse("its instructions are neither text nor a function");
   if (output !== undefined && output["~standard"]?.version !== 1)
     throw refuse("its output is not a Standard Schema; a JSON Schema goes into jsonSchema(…)");
   const { interruptMessage } = options;
@@ -322,7 +328,8 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     permissions,
     hooks: readHooks(options.hooks),
     family: undefined,
-    instructions: systemMessage(instructions),
+    instructions: typeof instructions === "function" ? undefined : systemMessage(instructions),
+    instruct: typeof instructions === "function" ? (instructions as InstructionsFunction) : undefined,
     get tools() {
       return current().table;
     },
@@ -358,17 +365,6 @@ function checkNumbers(
   for (const [name, value] of Object.entries(numbers ?? {})) {
     if (value !== undefined && !(typeof value === "number" && value >= 0)) throw refuse(`${of}.${name} is ${value}`);
   }
-}
-
-function systemMessage(instructions: string | undefined): Message | undefined {
-  if (instructions === undefined || instructions.trim() === "") return undefined;
-  return {
-    id: "instructions",
-    role: "system",
-    parts: [{ type: "text", text: instructions }],
-    at: 0,
-    origin: "runtime",
-  };
 }
 
 /** The table of an agent's tools and the request that offers them, made anew only if the list is another one. */

@@ -15,6 +15,7 @@ import type { Json } from "../json.ts";
 import { addUsage, type Message, type Usage } from "../message.ts";
 import type { ModelCallEnd } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget, SummaryWish } from "./definition.ts";
+import { instructionsIn } from "./instructions.ts";
 import { callHooked } from "./model-hooks.ts";
 import { continueNote } from "./request.ts";
 import { sizeOf, tokensBeside, tokensOf } from "./tokens-of.ts";
@@ -103,7 +104,9 @@ function failed(model: string, reason: string): Ended {
   return { how: "failed", facts: [], error: belayError("CONTEXT_OVERFLOW", { model, reason }) };
 }
 
-function besideHistory({ scope }: Frame, { instructions, request }: ChatDefinition): number {
+function besideHistory({ scope }: Frame, agent: ChatDefinition): number {
+  const { request } = agent;
+  const instructions = instructionsIn(scope, agent);
   const own = instructions === undefined ? 0 : tokensOf(instructions);
   return tokensBeside(request) + own + (scope.last === "cut" ? tokensOf(continueNote) : 0);
 }

@@ -1,5 +1,7 @@
 import { shown } from "../error.ts";
+import type { Patch } from "../event.ts";
 import type { HookTable } from "../hooks/hooks.ts";
+import type { Json } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { Model, ModelRequest } from "../model/model.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
@@ -8,6 +10,20 @@ import type { StandardSchema } from "../schema/schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import type { RetrySettings } from "./retry.ts";
+
+/** The argument of an `instructions` function. */
+export interface InstructionsContext<Deps = unknown> {
+  /** The runner's `deps`. */
+  readonly deps: Deps;
+  readonly threadId: string;
+  /** The input of the agent in this run. */
+  readonly input: Json;
+  /** The values that the agents of the thread share. */
+  readonly values: Patch;
+}
+
+/** Makes the instructions of an agent when it begins in a run. */
+export type InstructionsFunction<Deps = unknown> = (context: InstructionsContext<Deps>) => string | Promise<string>;
 
 /** A budget of tokens for a request: older messages are replaced by a recorded summary to stay within it. */
 export interface ContextBudget {
@@ -74,6 +90,8 @@ export interface ChatDefinition {
   readonly name: string;
   readonly model: Model;
   readonly instructions: Message | undefined;
+  /** Makes the instructions when the agent begins in a run; undefined if they are text, or absent. */
+  readonly instruct: InstructionsFunction | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
   /** Without messages yet. */
   readonly request: ModelRequest;

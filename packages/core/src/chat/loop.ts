@@ -15,6 +15,7 @@ import { messageText } from "../message.ts";
 import type { ModelCall, ModelCallEnd } from "./call-model.ts";
 import { keepWithin, withFocus } from "./compact.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
+import { lacksInstructions, recordInstructions } from "./instructions.ts";
 import { metBy } from "./met-by.ts";
 import { callHooked } from "./model-hooks.ts";
 import { type Next, stoppedWith } from "./next.ts";
@@ -197,7 +198,16 @@ function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope, signal } = frame;
   // Also one that came while mail was written: it costs no request.
   if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
+  if (lacksInstructions(scope, agent)) return instructFirst(frame, agent);
   return agent.budget === undefined ? askModel(frame, agent) : shortenFirst(frame, agent, agent.budget);
+}
+
+async function instructFirst(frame: Frame, agent: ChatDefinition): Promise<Next> {
+  const ended = await recordInstructions(frame, agent);
+  if (ended !== undefined) return ended;
+  // Said while the function ran.
+  if (hasMail(frame)) await frame.desk.takeMail(frame);
+  return modelTurn(frame, agent);
 }
 
 async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: ContextBudget): Promise<Next> {

@@ -97,7 +97,15 @@ it("H1, X1: after any interleaving the prompt is valid for every provider, compl
         before = scope.prompt.slice();
         if (scope.last === "calls" || scope.last === "answer") continue;
         expect(
-          promptProblems(promptFor(scope, { name: "helper", model, instructions: undefined, context: undefined })),
+          promptProblems(
+            promptFor(scope, {
+              name: "helper",
+              model,
+              instructions: undefined,
+              instruct: undefined,
+              context: undefined,
+            }),
+          ),
         ).toEqual([]);
         const said = (messages: readonly Message[]) => messages.filter((m) => m.role === "user").map((m) => m.id);
         expect(said(scope.prompt)).toEqual(said(scope.messages));
@@ -105,7 +113,9 @@ it("H1, X1: after any interleaving the prompt is valid for every provider, compl
       closeCalls(scope, "synthetic");
       addInput(scope, input("end"));
       expect(
-        promptProblems(promptFor(scope, { name: "helper", model, instructions: undefined, context: undefined })),
+        promptProblems(
+          promptFor(scope, { name: "helper", model, instructions: undefined, instruct: undefined, context: undefined }),
+        ),
       ).toEqual([]);
       const visible = scope.messages.filter((m) => m.role === "assistant" && !isBlank(messageText(m)));
       const shown = scope.prompt.filter((m) => m.role === "assistant");

@@ -8,6 +8,7 @@ import type { Scope } from "../journal/state.ts";
 import type { Message } from "../message.ts";
 import { messageText } from "../message.ts";
 import type { ChatDefinition } from "./definition.ts";
+import { instructionsIn } from "./instructions.ts";
 
 export const continueNote: Message = {
   id: "continue",
@@ -19,9 +20,10 @@ export const continueNote: Message = {
 
 export function promptFor(
   scope: Scope,
-  agent: Pick<ChatDefinition, "name" | "model" | "instructions" | "context">,
+  agent: Pick<ChatDefinition, "name" | "model" | "instructions" | "instruct" | "context">,
 ): Message[] {
-  const { model, instructions, context } = agent;
+  const { model, context } = agent;
+  const instructions = instructionsIn(scope, agent);
   const history = context === undefined ? scope.prompt : chosen(agent.name, scope.prompt, context);
   const messages = instructions === undefined ? history.slice() : [instructions, ...history];
   if (scope.last !== "cut") return messages;

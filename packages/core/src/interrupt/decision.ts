@@ -148,6 +148,16 @@ function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
   }
 }
 
+/**
+ * Refuses edited arguments by the JSON Schema that is stored with the request, for a process that does not have the tool. The
+ * process that runs the call asks the tool's own schema.
+ */
+export function refuseMisfitArgs({ id, argsSchema }: Interrupt, answer: Answer): void {
+  if (answer.type !== "approve" || answer.args === undefined || argsSchema === undefined) return;
+  const problem = schemaProblem(argsSchema, answer.args);
+  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
+}
+
 function schemaProblem(schema: Json, value: Json): string | undefined {
   // A check made from JSON Schema is synchronous.
   const checked = validate(jsonSchema(schema as object), value) as Validated<Json>;

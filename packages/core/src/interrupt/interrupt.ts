@@ -36,6 +36,8 @@ export interface Interrupt {
   readonly version?: string;
   /** The arguments of the call. */
   readonly args?: Json;
+  /** The JSON Schema of the arguments: an approval that edits them is checked by it, also by a runner without agents. */
+  readonly argsSchema?: Json;
   /** Set on a request raised inside a call whose arguments differ from the model's. */
   readonly edited?: true;
   /** The node of a graph that it belongs to. */

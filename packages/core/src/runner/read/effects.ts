@@ -37,6 +37,8 @@ export function effectsAfter(facts: readonly Fact[], point: number): readonly Ef
       if (seq > point) effects.push({ ...begun, seq, at, outcome });
     } else if (fact.type === "step" && seq > point) {
       const { address, callId, key, error } = fact;
+      // The text of an agent's instructions, which is no step of code.
+      if (address === `${fact.runPath}/${key}`) continue;
       const outcome = error === undefined ? "ok" : "error";
       effects.push({ seq, at, address, ...(callId !== undefined && { callId }), key, outcome });
     }

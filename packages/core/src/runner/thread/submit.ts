@@ -9,6 +9,7 @@
 import { type BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
+import { refuseMisfitArgs } from "../../interrupt/decision.ts";
 import { sketch } from "../../journal/sketch.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
@@ -59,6 +60,7 @@ export async function submit<C extends Command>(
       const decision = decide(state, command, context);
       if ("known" in decision) return recorded(door, command, decision.known);
       if ("refusal" in decision) throw decision.refusal;
+      if (command.do === "answer") refuseMisfitArgs(state.requests!.get(command.request)!.interrupt, command.answer);
       const isNew = await store.send(key, rowOf(command, clock.now()));
       if (!isNew && taken?.refused !== undefined) return recorded(door, command, taken);
       sent = true;
