@@ -11,15 +11,25 @@ declare module "vitest" {
 
 const effort = effortOf(JSON.parse(process.env.BELAY_EFFORT ?? "{}"));
 
+const ending = effort.tier === "test" ? "test" : "sweep.test";
+const testsIn = (folders: readonly string[]) => folders.map((folder) => `${folder}/**/*.${ending}.{ts,tsx}`);
+
+/** Tests of these folders change nothing of their process, so that their files may share one and the modules that it has loaded. */
+const sharing = testsIn(["packages/core/src", "packages/client/src"]);
+
 export default defineConfig({
   resolve: {
     // Tests read the sources: nothing has to be built first.
     alias: Object.entries(sources).map(([door, replacement]) => ({ find: new RegExp(`^${door}$`), replacement })),
   },
   test: {
-    include: ["packages/*/src", "examples", "scripts", "test"].map((folder) =>
-      effort.tier === "test" ? `${folder}/**/*.test.{ts,tsx}` : `${folder}/**/*.sweep.test.{ts,tsx}`,
-    ),
+    projects: [
+      { extends: true, test: { name: "core", include: sharing, isolate: effort.tier !== "test" } },
+      {
+        extends: true,
+        test: { name: "apart", include: testsIn(["packages/*/src", "examples", "scripts", "test"]), exclude: sharing },
+      },
+    ],
     provide: { effort },
     // Starts nothing by itself: a test that needs a server asks for it.
     globalSetup: ["scripts/services.mjs"],
