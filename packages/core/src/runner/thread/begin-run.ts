@@ -24,7 +24,8 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   thread.refuseIfBusy();
   const { state, pauseType, setup } = thread;
   const { threadId } = thread.key;
-  if (state === "paused") {
+  // Running, and not busy: the owner's lease is over, and the store decides.
+  if (state === "paused" || state === "running") {
     if (pauseType === "tool_interrupt" || pauseType === "node_interrupt") {
       throw belayError("NEED_RESUME", { threadId, pauseType });
     }
@@ -48,7 +49,8 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, tokenHash?
   const { runId, segment } = thread.running?.run ?? thread.standing;
   refuseIfStale(thread.key.threadId, options, { runId, segment, state });
   thread.refuseIfBusy();
-  if ((state !== "paused" && state !== "error") || runId === undefined) {
+  const rests = state === "paused" || state === "error" || thread.isElsewhere;
+  if (!rests || runId === undefined) {
     throw belayError("INVALID_STATE", { threadId: thread.key.threadId, state, action: "resume()" });
   }
   const inputs = readInput(options.input, thread.setup.maxBytes);

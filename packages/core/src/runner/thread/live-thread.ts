@@ -101,13 +101,19 @@ export class LiveThread implements TenureHost, HotHost {
   get state(): SessionState {
     if (this.running !== undefined) return this.running.state?.state ?? "running";
     const { state } = this.standing;
-    return state === "running" ? "paused" : state;
+    return state === "running" && !this.isElsewhere ? "paused" : state;
+  }
+
+  /** Another process had the thread when this one last looked. */
+  get isElsewhere(): boolean {
+    const { lease } = this.recall;
+    return this.tenure === undefined && lease !== undefined && lease.owner !== this.setup.owner;
   }
 
   get pauseType(): PauseType | undefined {
     if (this.running !== undefined) return undefined;
     const { state, pauseType } = this.standing;
-    return state === "running" ? "crash" : pauseType;
+    return state === "running" && !this.isElsewhere ? "crash" : pauseType;
   }
 
   get standing(): Standing {
@@ -144,6 +150,11 @@ export class LiveThread implements TenureHost, HotHost {
     if (this.agent.absent) throw agentUnknown(this.agent.name);
     if (this.running !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
+    }
+    // Its lease may be over since: then the store decides.
+    const { lease, standing } = this.recall;
+    if (this.state === "running" && lease!.until > this.setup.clock.now()) {
+      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: standing.runId ?? "" });
     }
   }
 
@@ -193,6 +204,7 @@ export class LiveThread implements TenureHost, HotHost {
       return make(place, state);
     };
     await appendIdle(this, this.resting(), this.recall, seen, row);
+    this.recall.lease = undefined;
     const now = this.recall.now();
     this.hot.check(head, now);
     this.hot.restsAt(now);
@@ -203,12 +215,12 @@ export class LiveThread implements TenureHost, HotHost {
     if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
   }
 
-  /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
+  /** Reads it if others have written since. Never rejects: if the store gives no answer, the next append fails. */
   async lookAgain(): Promise<void> {
     if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
-      if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
+      if (row !== undefined && row.head > this.standing.head) await this.refresh();
     } catch {
       // As said.
     }
@@ -234,7 +246,10 @@ export class LiveThread implements TenureHost, HotHost {
     else if (tenure.state !== undefined) this.hot.dropAll();
     // Where it failed the store may know more; whoever writes next finds out by its refusal.
     const known = state ?? tenure.state;
-    if (known !== undefined) this.recall.settleOn(known);
+    if (known !== undefined) {
+      this.recall.settleOn(known);
+      this.recall.lease = undefined;
+    }
     if (state?.state === "completed" && tenure.mail) this.#moreCame();
   }
 
