@@ -6,7 +6,7 @@
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { ThreadKey } from "../../store/store.ts";
 import { absentAgent, agentUnknown } from "../given/absent-agent.ts";
 import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
 import { Feed, type FeedHost, type Reader } from "../read/feed.ts";
@@ -96,18 +96,7 @@ export class OpenSessions<Out, Deps> {
     refuseUnknown("open()", options, OPEN);
     const known = threadId === undefined ? undefined : this.known(threadId);
     if (known !== undefined) await threadOf(known).lookAgain();
-    return this.openOwn(threadId, options);
-  }
-
-  /** Opens a thread of one of the runner's own agents, also while another process runs it. */
-  async openOwn(threadId: string | undefined, options: OpenOptions<Deps>, toGoOn = false): Promise<Session<Out>> {
-    try {
-      return await this.open(threadId, options, toGoOn);
-    } catch (error) {
-      // Only a thread of another agent is busy: say which.
-      if ((error as Partial<BelayError>).code === "THREAD_BUSY") await this.agentOf(threadId!);
-      throw error;
-    }
+    return this.open(threadId, options);
   }
 
   /** With `toGoOn`, a thread that is not there is refused, and one that is there is read as far as going on needs. */
@@ -144,21 +133,12 @@ export class OpenSessions<Out, Deps> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
     const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
     if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
-    const agent = this.#agentOrBusy(threadId, loaded?.row, options.agent);
+    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
+    const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new LiveSession<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
     if (loaded !== undefined) await threadOf(session).recall.learn(loaded, toGoOn);
     this.refuseIfClosed();
     return this.#sessions.set(threadId, session);
-  }
-
-  /** A thread of an agent that this runner does not have can be reached while another process runs it: by rows. */
-  #agentOrBusy(threadId: string, row: ThreadRow | undefined, given: string | undefined): Agent<Out, Deps> {
-    try {
-      return this.agentFor(threadId, row?.agent, given);
-    } catch (error) {
-      if (row?.lease === undefined || given !== undefined) throw error;
-      throw busy(threadId, row.lease.owner, row.lease.until);
-    }
   }
 
   #feed(threadId: string): Feed {
@@ -277,7 +257,7 @@ export class OpenSessions<Out, Deps> {
   }
 }
 
-/** Another process runs it, with an agent that this runner does not have; or began to run it while this one looked. */
+/** Somebody else has it: also where they began to run it while we looked. */
 export function unlessBusy(error: BelayError): undefined {
   if (error.code !== "THREAD_BUSY") throw error;
 }

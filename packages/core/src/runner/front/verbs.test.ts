@@ -1,17 +1,6 @@
 // Every verb by thread id, whatever state the thread is in. Long, and still one piece: it is one table.
 
-import {
-  eachStore,
-  factsOf,
-  faultyStore,
-  gate,
-  isFact,
-  listen,
-  openKit,
-  toolOf,
-  until,
-  verbTable,
-} from "@belay/testkit";
+import { eachStore, factsOf, gate, isFact, listen, openKit, toolOf, until, verbTable } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../event.ts";
 import { approve, createRunner, humanInput, jsonSchema, type Runner, respond, type Store } from "../../index.ts";
@@ -42,43 +31,6 @@ describe.each(eachStore)("a session whose thread another process runs, on $name"
     const { session, owner } = await stale();
     expect(await session.interrupt({ by: "ann" })).toMatchObject({ accepted: true, stopped: ["call_1"] });
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt", interrupts: [{ by: "ann" }] });
-  });
-
-  it("C3, V6: open() is not refused, shows that it runs, and follows it; opened again it shows the end", async () => {
-    const store = await make();
-    const owner = await running(store);
-    const runner = await another(store);
-    const session = await runner.open("thread");
-    expect([session.state, session.pauseType, session.runId]).toEqual(["running", undefined, owner.session.runId]);
-    expect(session.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-    const runs = expect.objectContaining({ code: "ALREADY_RUNNING" });
-    expect(() => session.run("x")).toThrow(runs);
-    expect(() => session.resume()).toThrow(runs);
-    const heard = listen(session.events());
-    const { id } = await session.steer("quick");
-    expect(await session.waiting()).toMatchObject([{ id, kind: "steer" }]);
-    owner.go();
-    await heard.until(({ type }) => type === "run-end");
-    expect(await runner.open("thread")).toBe(session);
-    expect(session.state).toBe("completed");
-    expect(await session.run("more").result).toMatchObject({ status: "completed" });
-    await runner.close();
-  });
-
-  it("C3, V6: a session that was opened while the owner ran continues what the owner left when it died", async () => {
-    const store = await make();
-    const dying = faultyStore(store);
-    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 60 });
-    await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
-    const runner = await another(store);
-    const [session, other] = [await runner.open("thread"), await (await another(store)).open("thread")];
-    expect(session.state).toBe("running");
-    dying.kill();
-    await until(async () => (await store.load(key))?.row.lease === undefined);
-    await runner.open("thread");
-    expect([session.state, session.pauseType]).toEqual(["paused", "crash"]);
-    // Not opened again: the lease that it knows of is over, and the store decides.
-    expect(await other.run("more").result).toMatchObject({ status: "completed", segment: 2 });
   });
 
   it("V1: pause() parks it there, and the call that runs comes to its end", async () => {
@@ -290,7 +242,7 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     const { runner, deaf } = await deafOwner(store);
     const busy = { code: "THREAD_BUSY", message: expect.stringContaining("deaf") };
     await expect(runner.resume("thread", { waitMs: 30 })).rejects.toMatchObject(busy);
-    await expect(runner.resume("thread", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
+    await expect(runner.start("thread", "x", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
     const waiting = runner.resume("thread", { input: "never mind" });
     await new Promise((resolve) => setTimeout(resolve, 30));
     await store.release(key, deaf);

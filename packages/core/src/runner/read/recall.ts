@@ -17,7 +17,7 @@ import { openRequests } from "../../journal/requests.ts";
 import { thaw } from "../../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { Loaded, Named, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { Loaded, Named, Store, ThreadKey } from "../../store/store.ts";
 import { loadThread } from "./read-facts.ts";
 
 export interface Standing {
@@ -52,8 +52,6 @@ export class Recall {
   since: number | undefined;
   /** The title and labels that the store has of it, as of the last look. */
   named: Named | undefined;
-  /** The lease on the thread, as of the last look. */
-  lease: ThreadRow["lease"];
   readonly #onGone: () => void;
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
@@ -87,7 +85,6 @@ export class Recall {
     if (since !== undefined && since !== loaded?.row.createdAt) throw this.gone();
     this.since ??= loaded?.row.createdAt;
     this.named = loaded?.row.named;
-    this.lease = loaded?.row.lease;
     return loaded;
   }
 
@@ -151,7 +148,6 @@ export class Recall {
   async learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
     this.since = loaded.row.createdAt;
     this.named = loaded.row.named;
-    this.lease = loaded.row.lease;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
     else await this.#glance(loaded);
   }

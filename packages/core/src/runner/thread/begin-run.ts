@@ -24,8 +24,7 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   thread.refuseIfBusy();
   const { state, pauseType, setup } = thread;
   const { threadId } = thread.key;
-  // Running, and not busy: the owner's lease is over, and the store decides.
-  if (state === "paused" || state === "running") {
+  if (state === "paused") {
     if (pauseType === "tool_interrupt" || pauseType === "node_interrupt") {
       throw belayError("NEED_RESUME", { threadId, pauseType });
     }
@@ -49,8 +48,7 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, tokenHash?
   const { runId, segment } = thread.running?.run ?? thread.standing;
   refuseIfStale(thread.key.threadId, options, { runId, segment, state });
   thread.refuseIfBusy();
-  const rests = state === "paused" || state === "error" || thread.isElsewhere;
-  if (!rests || runId === undefined) {
+  if ((state !== "paused" && state !== "error") || runId === undefined) {
     throw belayError("INVALID_STATE", { threadId: thread.key.threadId, state, action: "resume()" });
   }
   const inputs = readInput(options.input, thread.setup.maxBytes);

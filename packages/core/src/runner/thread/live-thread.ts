@@ -101,19 +101,13 @@ export class LiveThread implements TenureHost, HotHost {
   get state(): SessionState {
     if (this.running !== undefined) return this.running.state?.state ?? "running";
     const { state } = this.standing;
-    return state === "running" && !this.isElsewhere ? "paused" : state;
-  }
-
-  /** Another process had the thread when this one last looked. */
-  get isElsewhere(): boolean {
-    const { lease } = this.recall;
-    return this.tenure === undefined && lease !== undefined && lease.owner !== this.setup.owner;
+    return state === "running" ? "paused" : state;
   }
 
   get pauseType(): PauseType | undefined {
     if (this.running !== undefined) return undefined;
     const { state, pauseType } = this.standing;
-    return state === "running" && !this.isElsewhere ? "crash" : pauseType;
+    return state === "running" ? "crash" : pauseType;
   }
 
   get standing(): Standing {
@@ -150,11 +144,6 @@ export class LiveThread implements TenureHost, HotHost {
     if (this.agent.absent) throw agentUnknown(this.agent.name);
     if (this.running !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
-    }
-    // Its lease may be over since: then the store decides.
-    const { lease, standing } = this.recall;
-    if (this.state === "running" && lease!.until > this.setup.clock.now()) {
-      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: standing.runId ?? "" });
     }
   }
 
@@ -204,7 +193,6 @@ export class LiveThread implements TenureHost, HotHost {
       return make(place, state);
     };
     await appendIdle(this, this.resting(), this.recall, seen, row);
-    this.recall.lease = undefined;
     const now = this.recall.now();
     this.hot.check(head, now);
     this.hot.restsAt(now);
@@ -215,12 +203,12 @@ export class LiveThread implements TenureHost, HotHost {
     if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
   }
 
-  /** Reads it if others have written since. Never rejects: if the store gives no answer, the next append fails. */
+  /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
   async lookAgain(): Promise<void> {
     if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
-      if (row !== undefined && row.head > this.standing.head) await this.refresh();
+      if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
     } catch {
       // As said.
     }
@@ -246,10 +234,7 @@ export class LiveThread implements TenureHost, HotHost {
     else if (tenure.state !== undefined) this.hot.dropAll();
     // Where it failed the store may know more; whoever writes next finds out by its refusal.
     const known = state ?? tenure.state;
-    if (known !== undefined) {
-      this.recall.settleOn(known);
-      this.recall.lease = undefined;
-    }
+    if (known !== undefined) this.recall.settleOn(known);
     if (state?.state === "completed" && tenure.mail) this.#moreCame();
   }
 
