@@ -39,6 +39,8 @@ export const amounts = {
   eachMoment: { test: 241, endure: 31, all: 1 },
   /** Places at which a file is damaged. */
   damages: { test: 100, endure: 1_000, all: 10_000 },
+  /** Cases of the table of verbs, on each server. */
+  verbsOnServers: { test: 6, endure: every, all: every },
   /** How long workers are killed. */
   chaosSeconds: { test: 4, endure: 20, all: 120 },
   /** Processes that answer the same requests. */

@@ -101,6 +101,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "unhandled",
     "unpaired",
     "until",
+    "verbTable",
     "waiting",
     "witness",
     "worker",

@@ -30,6 +30,7 @@ export {
   unpaired,
   until,
 } from "./session/session-kit.ts";
+export { verbTable } from "./session/verb-table.ts";
 export type { BreakingWire, WireFault } from "./stores/breaking-wire.ts";
 export { breakingWire } from "./stores/breaking-wire.ts";
 export { eachStore } from "./stores/each-store.ts";

@@ -12,6 +12,7 @@ import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from 
 import { Feed, type FeedHost, type Reader } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { firstLoad } from "../read/recall.ts";
+import { busy } from "../read/store-error.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
 import type { Slots } from "../thread/slots.ts";
 import type { Tenure } from "../thread/tenure.ts";
@@ -132,6 +133,7 @@ export class OpenSessions<Out, Deps> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
     const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
     if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
+    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new LiveSession<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
     if (loaded !== undefined) await threadOf(session).recall.learn(loaded, toGoOn);

@@ -373,6 +373,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     checkRemoveRule(options, "runner");
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
+    await this.#refuseUnknown(threadId);
     return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()), options);
   }
 
@@ -387,7 +388,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */
   async handle(threadId: string): Promise<Handle> {
-    this.#sessions.refuseIfClosed();
+    await this.#refuseUnknown(threadId);
     return newHandleOn(this.#door(threadId));
   }
 
@@ -529,10 +530,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.label() for a thread that any process may be running. */
   async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
-    const { store, clock } = this.#setup;
-    const command = labelCommand(threadId, change, options, clock.id());
-    const loaded = await loadThread(store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
-    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    const command = labelCommand(threadId, change, options, this.#setup.clock.id());
+    await this.#refuseUnknown(threadId);
     await submit(this.#door(threadId), command, options);
   }
 

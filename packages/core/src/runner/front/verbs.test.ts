@@ -1,207 +1,17 @@
 // Every verb by thread id, whatever state the thread is in. Long, and still one piece: it is one table.
 
-import {
-  eachStore,
-  factsOf,
-  faultyStore,
-  gate,
-  isFact,
-  type Kit,
-  listen,
-  openKit,
-  toolOf,
-  until,
-} from "@belay/testkit";
+import { eachStore, factsOf, gate, isFact, listen, openKit, toolOf, until, verbTable } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../event.ts";
-import {
-  approve,
-  createRunner,
-  humanInput,
-  jsonSchema,
-  type Runner,
-  respond,
-  type Store,
-  type ToolContext,
-} from "../../index.ts";
+import { approve, createRunner, humanInput, jsonSchema, type Runner, respond, type Store } from "../../index.ts";
 import { encode } from "../../journal/codec.ts";
 
-const key = { tenant: "default", threadId: "thread" };
-
-const asks = toolOf("asks", () => "asked", { needsApproval: true });
-
-/** Runs until it is stopped or let go. */
-function works() {
-  const [begun, go] = [gate(), gate()];
-  const execute = ({ signal }: ToolContext) => {
-    begun.open();
-    const stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    return Promise.race([go.opened.then(() => "worked"), stopped]);
-  };
-  return { begun, go, tool: toolOf("works", execute) };
-}
-
-interface Scene {
-  /** Issues the commands. */
-  readonly runner: Runner;
-  readonly store: Store;
-  /** Lets the running call come to its end. */
-  readonly go: () => void;
-}
-
-type Stage = (store: Store) => Promise<Scene>;
-
-/** Brings a thread to where it runs a call, in a runner of its own. */
-async function running(store: Store): Promise<Kit & { readonly go: () => void }> {
-  const { begun, go, tool } = works();
-  const kit = await openKit([[{ text: "so" }, { call: "works" }], "done"], { store, tools: [tool, asks] });
-  kit.session.run("go");
-  await begun.opened;
-  return { ...kit, go: () => go.open() };
-}
-
-/** A runner that has only the store. */
-async function another(store: Store): Promise<Runner> {
-  const { runner } = await openKit(["one", "two", "three"], {
-    store,
-    threadId: "elsewhere",
-    tools: [works().tool, asks],
-  });
-  return runner;
-}
-
-const stages: Readonly<Record<string, Stage>> = {
-  "running here": async (store) => ({ ...(await running(store)), store }),
-  "running elsewhere": async (store) => {
-    const { go } = await running(store);
-    return { runner: await another(store), store, go };
-  },
-  "at rest": async (store) => {
-    const { session, go } = await running(store);
-    await session.interrupt();
-    return { runner: await another(store), store, go };
-  },
-  asking: async (store) => {
-    const kit = await openKit([[{ call: "asks" }], "done"], { store, tools: [asks] });
-    await kit.session.run("go").result;
-    return { runner: await another(store), store, go: () => {} };
-  },
-  crashed: async (store) => {
-    const dying = faultyStore(store);
-    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 40 });
-    await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
-    dying.kill();
-    await until(async () => (await store.load(key))?.row.lease === undefined);
-    return { runner: await another(store), store, go: () => {} };
-  },
-  completed: async (store) => {
-    const kit = await openKit(["done"], { store });
-    await kit.session.run("go").result;
-    return { runner: await another(store), store, go: () => {} };
-  },
-  terminated: async (store) => {
-    const kit = await openKit(["done"], { store });
-    await kit.session.run("go").result;
-    await kit.session.terminate();
-    return { runner: await another(store), store, go: () => {} };
-  },
-  unknown: async (store) => ({ runner: await another(store), store, go: () => {} }),
-};
-
-type Verb = (scene: Scene) => Promise<string>;
-
-const verbs: Readonly<Record<string, Verb>> = {
-  start: async ({ runner }) => `segment ${(await (await runner.start("thread", "x")).started).segment}`,
-  resume: async ({ runner }) => `segment ${(await (await runner.resume("thread")).started).segment}`,
-  interrupt: async ({ runner }) => ((await runner.interrupt("thread")).accepted ? "accepted" : "nothing"),
-  pause: async ({ runner, go, store }) => {
-    const owner = (await store.load(key))?.row.lease?.owner;
-    const pausing = runner.pause("thread");
-    // The owner gets it as a row.
-    if (owner !== undefined && owner !== runner.owner)
-      await until(async () => (await store.load(key))?.commands.length === 1);
-    go();
-    return (await pausing).accepted ? "accepted" : "nothing";
-  },
-  terminate: async ({ runner, store }) => {
-    await runner.terminate("thread");
-    return (await store.load(key))!.row.state;
-  },
-  steer: async ({ runner }) => ((await runner.steer("thread", "x")).id ? "id" : "none"),
-  enqueue: async ({ runner }) => ((await runner.enqueue("thread", "x")).id ? "id" : "none"),
-  observe: async ({ runner }) => ((await runner.observe("thread", "x")).id ? "id" : "none"),
-};
-
-const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof stages, string>>>> = {
-  start: {
-    "running here": "ALREADY_RUNNING",
-    "running elsewhere": "ALREADY_RUNNING",
-    "at rest": "segment 2",
-    asking: "NEED_RESUME",
-    crashed: "segment 2",
-    completed: "segment 1",
-    terminated: "INVALID_STATE",
-    unknown: "segment 1",
-  },
-  resume: {
-    "running here": "ALREADY_RUNNING",
-    "running elsewhere": "ALREADY_RUNNING",
-    "at rest": "segment 2",
-    asking: "segment 2",
-    crashed: "segment 2",
-    completed: "INVALID_STATE",
-    terminated: "INVALID_STATE",
-    unknown: "THREAD_UNKNOWN",
-  },
-  interrupt: {
-    "running here": "accepted",
-    "running elsewhere": "accepted",
-    "at rest": "nothing",
-    asking: "accepted",
-    crashed: "nothing",
-    completed: "nothing",
-    terminated: "nothing",
-    unknown: "THREAD_UNKNOWN",
-  },
-  pause: {
-    "running here": "accepted",
-    "running elsewhere": "accepted",
-    "at rest": "nothing",
-    asking: "nothing",
-    crashed: "nothing",
-    completed: "nothing",
-    terminated: "nothing",
-    unknown: "THREAD_UNKNOWN",
-  },
-  terminate: {
-    "running here": "terminated",
-    "running elsewhere": "terminated",
-    "at rest": "terminated",
-    asking: "terminated",
-    crashed: "terminated",
-    completed: "terminated",
-    terminated: "INVALID_STATE_TRANSITION",
-    unknown: "THREAD_UNKNOWN",
-  },
-  steer: sends(),
-  enqueue: sends(),
-  observe: sends(),
-};
-
-function sends() {
-  const states = ["running here", "running elsewhere", "at rest", "asking", "crashed", "completed", "unknown"];
-  return { ...Object.fromEntries(states.map((state) => [state, "id"])), terminated: "INVALID_STATE" };
-}
+const { another, asks, key, playVerb, running, stages, verbCases, works } = verbTable;
 
 describe.each(eachStore)("verbs by thread id, on $name", ({ make }) => {
-  const cases = Object.keys(verbs).flatMap((verb) => Object.keys(stages).map((stage) => ({ verb, stage })));
-
-  it.each(cases)("V1: $verb of a thread that is $stage", async ({ verb, stage }) => {
-    const scene = await stages[stage]!(await make());
-    const outcome = await verbs[verb]!(scene).catch((error: { code?: string }) => error.code ?? String(error));
-    expect(outcome).toBe(table[verb]![stage]);
-    scene.go();
-    await scene.runner.close();
+  it.each(verbCases)("V1: $verb of a thread that is $stage", async (played) => {
+    const { outcome, expected } = await playVerb(await make(), played);
+    expect(outcome).toBe(expected);
   });
 });
 
@@ -271,6 +81,16 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
     { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
     { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", { ...o, start: "here" }) },
+    { verb: "label", stage: "running elsewhere", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
+    { verb: "label", stage: "at rest", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
+    { verb: "send", stage: "running elsewhere", act: (runner, o) => runner.send("thread", "x", o) },
+    { verb: "send", stage: "at rest", act: (runner, o) => runner.send("thread", "x", o) },
+    { verb: "send", stage: "completed", act: (runner, o) => runner.send("thread", "x", o) },
+    {
+      verb: "removeRule",
+      stage: "running elsewhere",
+      act: (runner, o) => runner.removeRule("none", { ...o, threadId: "thread" }),
+    },
     { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
   ];
 
@@ -390,6 +210,32 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
       go();
     },
   );
+
+  it("V2: ann resumes, an admin stops again, and bob's older resume arrives: STALE, and the stop stands", async () => {
+    const store = await make();
+    const stall = [{ text: "so" }, { stall: true }] as const;
+    const ann = await openKit([stall, stall], { store });
+    const spoken = (run: Parameters<typeof listen>[0]) => listen(run).until(({ type }) => type === "text-delta");
+    const run = ann.session.run("go");
+    await spoken(run);
+    await ann.session.interrupt();
+    // Bob sees this pause, and writes his words to it.
+    const { runId, segment } = (await createRunner({ store }).look("thread"))!;
+    const older = { runId, segment };
+    const again = ann.session.resume({ by: "ann" });
+    await spoken(again);
+    const admin = await another(store);
+    expect(await admin.interrupt("thread", { by: "admin" })).toMatchObject({ accepted: true, segment: 2 });
+    const facts = await factsOf(store);
+    const stale = { code: "STALE", details: { present: { runId, segment: 2, state: "paused" } } };
+    const bob = await another(store);
+    await expect(bob.resume("thread", { ...older, input: "go on", by: "bob" })).rejects.toMatchObject(stale);
+    const session = await bob.open("thread");
+    expect(() => session.resume(older)).toThrow(expect.objectContaining({ code: "STALE" }));
+    expect(await factsOf(store)).toEqual(facts);
+    expect(await bob.look("thread")).toMatchObject({ pauseType: "user_interrupt", interrupts: [{ by: "admin" }] });
+    await bob.close();
+  });
 
   it("V1: a run and a resume wait for another process as long as `waitMs`, and begin when the thread is free", async () => {
     const store = await make();

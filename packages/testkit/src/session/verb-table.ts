@@ -1,0 +1,258 @@
+// Every verb by thread id, and what becomes of it, whatever state the thread is in. Tests play it on each store.
+
+import { approve, type Runner, type Store, type ToolContext } from "@belay/core";
+import { faultyStore } from "@belay/core/inside";
+import { toolOf } from "./asking-tool.ts";
+import { gate, type Kit, listen, openKit, until } from "./session-kit.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+
+const asks = toolOf("asks", () => "asked", { needsApproval: true });
+
+/** Runs until it is stopped or let go. */
+function works() {
+  const [begun, go] = [gate(), gate()];
+  const execute = ({ signal }: ToolContext) => {
+    begun.open();
+    const stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    return Promise.race([go.opened.then(() => "worked"), stopped]);
+  };
+  return { begun, go, tool: toolOf("works", execute) };
+}
+
+interface Scene {
+  /** Issues the commands. */
+  readonly runner: Runner;
+  readonly store: Store;
+  /** Lets the running call come to its end. */
+  readonly go: () => void;
+}
+
+type Stage = (store: Store) => Promise<Scene>;
+
+/** Brings a thread to where it runs a call, in a runner of its own. */
+async function running(store: Store): Promise<Kit & { readonly go: () => void }> {
+  const { begun, go, tool } = works();
+  const kit = await openKit([[{ text: "so" }, { call: "works" }], "done"], { store, tools: [tool, asks] });
+  kit.session.run("go");
+  await begun.opened;
+  return { ...kit, go: () => go.open() };
+}
+
+/** A runner that has only the store. */
+async function another(store: Store): Promise<Runner> {
+  const { runner } = await openKit(["one", "two", "three"], {
+    store,
+    threadId: "elsewhere",
+    tools: [works().tool, asks],
+  });
+  return runner;
+}
+
+const stages: Readonly<Record<string, Stage>> = {
+  "running here": async (store) => ({ ...(await running(store)), store }),
+  "running elsewhere": async (store) => {
+    const { go } = await running(store);
+    return { runner: await another(store), store, go };
+  },
+  "at rest": async (store) => {
+    const { session, go } = await running(store);
+    await session.interrupt();
+    return { runner: await another(store), store, go };
+  },
+  asking: async (store) => {
+    const kit = await openKit([[{ call: "asks" }], "done"], { store, tools: [asks] });
+    await kit.session.run("go").result;
+    return { runner: await another(store), store, go: () => {} };
+  },
+  crashed: async (store) => {
+    const dying = faultyStore(store);
+    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 40 });
+    await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
+    dying.kill();
+    await until(async () => (await store.load(key))?.row.lease === undefined);
+    return { runner: await another(store), store, go: () => {} };
+  },
+  completed: async (store) => {
+    const kit = await openKit(["done"], { store });
+    await kit.session.run("go").result;
+    return { runner: await another(store), store, go: () => {} };
+  },
+  terminated: async (store) => {
+    const kit = await openKit(["done"], { store });
+    await kit.session.run("go").result;
+    await kit.session.terminate();
+    return { runner: await another(store), store, go: () => {} };
+  },
+  unknown: async (store) => ({ runner: await another(store), store, go: () => {} }),
+};
+
+type Verb = (scene: Scene) => Promise<string>;
+
+const verbs: Readonly<Record<string, Verb>> = {
+  start: async ({ runner }) => `segment ${(await (await runner.start("thread", "x")).started).segment}`,
+  resume: async ({ runner }) => `segment ${(await (await runner.resume("thread")).started).segment}`,
+  interrupt: async ({ runner }) => ((await runner.interrupt("thread")).accepted ? "accepted" : "nothing"),
+  pause: async ({ runner, go, store }) => {
+    const owner = (await store.load(key))?.row.lease?.owner;
+    const pausing = runner.pause("thread");
+    // The owner gets it as a row.
+    if (owner !== undefined && owner !== runner.owner)
+      await until(async () => (await store.load(key))?.commands.length === 1);
+    go();
+    return (await pausing).accepted ? "accepted" : "nothing";
+  },
+  terminate: async ({ runner, store }) => {
+    await runner.terminate("thread");
+    return (await store.load(key))!.row.state;
+  },
+  steer: async ({ runner }) => ((await runner.steer("thread", "x")).id ? "id" : "none"),
+  enqueue: async ({ runner }) => ((await runner.enqueue("thread", "x")).id ? "id" : "none"),
+  observe: async ({ runner }) => ((await runner.observe("thread", "x")).id ? "id" : "none"),
+  send: async ({ runner }) => (await runner.send("thread", "x")).how,
+  withdraw: async ({ runner }) => {
+    const { id } = await runner.steer("thread", "x");
+    return String(await runner.withdraw("thread", id));
+  },
+  answer: async ({ runner, store }) => {
+    const [request] = await store.requests("default");
+    return `${(await runner.answer(request?.id ?? "none", approve())).open} open`;
+  },
+  handle: async ({ runner }) => (await runner.handle("thread")).interruptType,
+  label: async ({ runner }) => {
+    await runner.label("thread", { title: "named" });
+    return (await runner.look("thread"))?.title ?? "none";
+  },
+  removeRule: async ({ runner }) => String(await runner.removeRule("none", { threadId: "thread" })),
+  look: async ({ runner }) => (await runner.look("thread"))?.state ?? "none",
+  open: async ({ runner }) => (await runner.open("thread")).state,
+};
+
+const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof stages, string>>>> = {
+  start: {
+    "running here": "ALREADY_RUNNING",
+    "running elsewhere": "ALREADY_RUNNING",
+    "at rest": "segment 2",
+    asking: "NEED_RESUME",
+    crashed: "segment 2",
+    completed: "segment 1",
+    terminated: "INVALID_STATE",
+    unknown: "segment 1",
+  },
+  resume: {
+    "running here": "ALREADY_RUNNING",
+    "running elsewhere": "ALREADY_RUNNING",
+    "at rest": "segment 2",
+    asking: "segment 2",
+    crashed: "segment 2",
+    completed: "INVALID_STATE",
+    terminated: "INVALID_STATE",
+    unknown: "THREAD_UNKNOWN",
+  },
+  interrupt: {
+    "running here": "accepted",
+    "running elsewhere": "accepted",
+    "at rest": "nothing",
+    asking: "accepted",
+    crashed: "nothing",
+    completed: "nothing",
+    terminated: "nothing",
+    unknown: "THREAD_UNKNOWN",
+  },
+  pause: {
+    "running here": "accepted",
+    "running elsewhere": "accepted",
+    "at rest": "nothing",
+    asking: "nothing",
+    crashed: "nothing",
+    completed: "nothing",
+    terminated: "nothing",
+    unknown: "THREAD_UNKNOWN",
+  },
+  terminate: {
+    "running here": "terminated",
+    "running elsewhere": "terminated",
+    "at rest": "terminated",
+    asking: "terminated",
+    crashed: "terminated",
+    completed: "terminated",
+    terminated: "INVALID_STATE_TRANSITION",
+    unknown: "THREAD_UNKNOWN",
+  },
+  steer: sends(),
+  enqueue: sends(),
+  observe: sends(),
+  send: {
+    "running here": "steer",
+    "running elsewhere": "steer",
+    "at rest": "resume",
+    asking: "resume",
+    crashed: "resume",
+    completed: "run",
+    terminated: "INVALID_STATE",
+    unknown: "run",
+  },
+  withdraw: sends("true"),
+  answer: {
+    "running here": "ANSWER_UNKNOWN",
+    "running elsewhere": "ANSWER_UNKNOWN",
+    "at rest": "ANSWER_UNKNOWN",
+    asking: "0 open",
+    crashed: "ANSWER_UNKNOWN",
+    completed: "ANSWER_UNKNOWN",
+    terminated: "ANSWER_UNKNOWN",
+    unknown: "ANSWER_UNKNOWN",
+  },
+  handle: {
+    "running here": "ALREADY_RUNNING",
+    "running elsewhere": "ALREADY_RUNNING",
+    "at rest": "user_interrupt",
+    asking: "tool_interrupt",
+    crashed: "ALREADY_RUNNING",
+    completed: "INVALID_STATE",
+    terminated: "INVALID_STATE",
+    unknown: "THREAD_UNKNOWN",
+  },
+  label: { ...sends("named"), unknown: "THREAD_UNKNOWN" },
+  removeRule: { ...sends("false"), terminated: "false", unknown: "THREAD_UNKNOWN" },
+  look: {
+    "running here": "running",
+    "running elsewhere": "running",
+    "at rest": "paused",
+    asking: "paused",
+    crashed: "paused",
+    completed: "completed",
+    terminated: "terminated",
+    unknown: "none",
+  },
+  open: {
+    "running here": "running",
+    "running elsewhere": "THREAD_BUSY",
+    "at rest": "paused",
+    asking: "paused",
+    crashed: "paused",
+    completed: "completed",
+    terminated: "terminated",
+    unknown: "created",
+  },
+};
+
+/** What each state of a thread takes, but for a terminated one. */
+function sends(outcome = "id") {
+  const states = ["running here", "running elsewhere", "at rest", "asking", "crashed", "completed", "unknown"];
+  return { ...Object.fromEntries(states.map((state) => [state, outcome])), terminated: "INVALID_STATE" };
+}
+
+/** The cases of the table, in an order that mixes verbs and states. */
+const verbCases = Object.keys(verbs).flatMap((verb) => Object.keys(stages).map((stage) => ({ verb, stage })));
+
+/** Plays one case. Returns its outcome, or the code of its refusal, beside the one that the table has. */
+async function playVerb(store: Store, { verb, stage }: { readonly verb: string; readonly stage: string }) {
+  const scene = await stages[stage]!(store);
+  const outcome = await verbs[verb]!(scene).catch((error: { code?: string }) => error.code ?? String(error));
+  scene.go();
+  await scene.runner.close();
+  return { outcome, expected: table[verb]![stage] };
+}
+
+export const verbTable = { key, asks, works, running, another, stages, verbCases, playVerb };
