@@ -200,6 +200,48 @@ describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
     await kit.session.interrupt();
   });
 
+  test("S9, W5: a stop at rest whose append comes second is made again, and its hook is called once", async () => {
+    const made = await make();
+    const { tools } = paying();
+    let isFirst = true;
+    const store = heldStore(made, {
+      before: (_, { raise, close }) => {
+        if (raise !== undefined || close === undefined || !isFirst) return undefined;
+        isFirst = false;
+        return other.runner.label("thread", { title: "faster" });
+      },
+    });
+    const calls: string[] = [];
+    const onInterrupt = () => {
+      calls.push("asked");
+      return "Stopped.";
+    };
+    const other = await openKit([], { store: made, tools, threadId: "elsewhere" });
+    const kit = await waiting(["a"], { store, tools, agent: { hooks: { onInterrupt } } });
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true, notStarted: ["a"] });
+    expect(isFirst).toBe(false);
+    expect(calls).toEqual(["asked"]);
+    expect(await made.requests("default")).toEqual([]);
+    expect(kit.session.pauseType).toBe("user_interrupt");
+  });
+
+  test("S5: a call that was left behind is listed by a later stop, too", async () => {
+    const begun = gate();
+    const end = gate();
+    const execute = async () => {
+      begun.open();
+      await end.opened;
+      return "late";
+    };
+    const deaf = tool({ name: "deaf", description: "", input: anything, execute });
+    const kit = await openKit([[{ call: "deaf", id: "d" }]], { store: await make(), tools: [deaf] });
+    void kit.session.run("go");
+    await begun.opened;
+    expect(await kit.session.interrupt({ graceMs: 0 })).toMatchObject({ accepted: true, late: ["d"] });
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: false, late: ["d"] });
+    end.open();
+  });
+
   test("a termination that comes while a stop is appended ends the thread", async () => {
     const reachedEnd = gate();
     const end = gate();
