@@ -1,6 +1,18 @@
 // The rules of submit and decide that no verb has alone. scripts/guards.mjs takes each of them out.
 
-import { eachStore, factsOf, gate, openKit, paying, pays, requestOf, settle, waiting, wrapStore } from "@belay/testkit";
+import {
+  eachStore,
+  factsOf,
+  gate,
+  heldStore,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  settle,
+  waiting,
+  wrapStore,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, createRunner, END, graph, jsonSchema, reject, START, type Store, tool } from "../../index.ts";
 import { reached } from "../../testing/index.ts";
@@ -152,6 +164,114 @@ describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
     expect(facts.map(({ type }) => type)).toEqual(["tool-end", "request-answered", "run-end", "state"]);
     expect(facts).toMatchObject([{ callId: "a", outcome: "not-executed" }, {}, { status: "terminated" }, {}]);
     await expect(kit.session.terminate()).rejects.toMatchObject({ code: "INVALID_STATE_TRANSITION" });
+  });
+
+  test("S2: a stop that comes while the end of a run is appended does not hit the next run", async () => {
+    const reachedEnd = gate();
+    const end = gate();
+    const isNext = gate();
+    const made = await make();
+    const held = heldStore(made, {
+      before: (_, { state }) => {
+        if (state !== "completed") return undefined;
+        reachedEnd.open();
+        return end.opened;
+      },
+    });
+    let isSlow = false;
+    const store = wrapStore(held, {
+      async load(thread, after) {
+        // The stop reads the thread when the next run is on record.
+        if (isSlow) await isNext.opened;
+        return made.load(thread, after);
+      },
+    });
+    const kit = await openKit(["one", [{ text: "half" }, { stall: true }]], { store });
+    const first = kit.session.run("go");
+    await reachedEnd.opened;
+    isSlow = true;
+    const stopped = kit.session.interrupt();
+    end.open();
+    await first.result;
+    await reached(kit.session.run("more"), "text-delta");
+    isNext.open();
+    expect(await stopped).toMatchObject({ accepted: false, runId: first.runId, segment: 1 });
+    expect(kit.session.state).toBe("running");
+    await kit.session.interrupt();
+  });
+
+  test("S9, W5: a stop at rest whose append comes second is made again, and its hook is called once", async () => {
+    const made = await make();
+    const { tools } = paying();
+    let isFirst = true;
+    const store = heldStore(made, {
+      before: (_, { raise, close }) => {
+        if (raise !== undefined || close === undefined || !isFirst) return undefined;
+        isFirst = false;
+        return other.runner.label("thread", { title: "faster" });
+      },
+    });
+    const calls: string[] = [];
+    const onInterrupt = () => {
+      calls.push("asked");
+      return "Stopped.";
+    };
+    const other = await openKit([], { store: made, tools, threadId: "elsewhere" });
+    const kit = await waiting(["a"], { store, tools, agent: { hooks: { onInterrupt } } });
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true, notStarted: ["a"] });
+    expect(isFirst).toBe(false);
+    expect(calls).toEqual(["asked"]);
+    expect(await made.requests("default")).toEqual([]);
+    expect(kit.session.pauseType).toBe("user_interrupt");
+  });
+
+  test("S5: a call that was left behind is listed by a later stop, too", async () => {
+    const begun = gate();
+    const end = gate();
+    const execute = async () => {
+      begun.open();
+      await end.opened;
+      return "late";
+    };
+    const deaf = tool({ name: "deaf", description: "", input: anything, execute });
+    const kit = await openKit([[{ call: "deaf", id: "d" }]], { store: await make(), tools: [deaf] });
+    void kit.session.run("go");
+    await begun.opened;
+    expect(await kit.session.interrupt({ graceMs: 0 })).toMatchObject({ accepted: true, late: ["d"] });
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: false, late: ["d"] });
+    end.open();
+  });
+
+  test("a termination that comes while a stop is appended ends the thread", async () => {
+    const reachedEnd = gate();
+    const end = gate();
+    const store = heldStore(await make(), {
+      before: (_, { state }) => {
+        if (state !== "paused") return undefined;
+        reachedEnd.open();
+        return end.opened;
+      },
+    });
+    const kit = await openKit([[{ text: "half" }, { stall: true }]], { store });
+    const run = kit.session.run("go");
+    await reached(run, "text-delta");
+    const stopped = kit.session.interrupt();
+    await reachedEnd.opened;
+    const terminated = kit.session.terminate();
+    end.open();
+    expect(await stopped).toMatchObject({ accepted: true });
+    await terminated;
+    expect(kit.session.state).toBe("terminated");
+    expect((await kit.store.load(key))!.row.state).toBe("terminated");
+  });
+
+  test("a session that is being closed cannot be terminated", async () => {
+    const kit = await openKit([[{ text: "half" }, { stall: true }]], { store: await make() });
+    await reached(kit.session.run("go"), "text-delta");
+    const closed = kit.session.close();
+    await expect(kit.session.terminate()).rejects.toMatchObject({ code: "SESSION_CLOSED" });
+    await closed;
+    expect((await kit.store.load(key))!.row.state).toBe("running");
   });
 
   test("L4: a thread takes sixteen labels and no more, and none when it is terminated", async () => {
