@@ -342,6 +342,7 @@ export const doors: Record<string, readonly string[]> = {
     "RaisedRequest",
     "RelayLine",
     "RequestQuery",
+    "RequestRange",
     "RequestRow",
     "Rest",
     "RuleRow",
