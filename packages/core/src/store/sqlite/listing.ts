@@ -8,7 +8,7 @@
 import type { PauseType } from "../../lifecycle.ts";
 import { inListOrder } from "../list-order.ts";
 import type { Append, ListedRow, ListPlace, Named, ThreadQuery, ThreadRow } from "../store.ts";
-import { beyond, mayHaveWords, wordsOf } from "../words.ts";
+import { beyond, haveWords, mayHaveWords, wordsOf } from "../words.ts";
 import { type DatabaseSync, fromText, type SqlValue, type Statement, toText } from "./database.ts";
 import { type ListingRow, listingCrc, type Row } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -125,18 +125,32 @@ export class Pages {
     return rows.slice(0, query.limit);
   }
 
-  /** Reads on until the page is full: rows that only a damaged index has are left out. */
+  /** Reads on until the page is full: rows that have not all words, or that only a damaged index has, are left out. */
   #part(tenant: string, query: ThreadQuery, show: Show, running: boolean): ListedRow[] {
     const rows: ListedRow[] = [];
+    const words = this.#leadingWords(tenant, query.words ?? []);
     for (let { after } = query; ; ) {
-      const [text, values] = statementFor(tenant, { ...query, after }, running);
+      const [text, values] = statementFor(tenant, { ...query, words, after }, running);
       const found = this.#prepared(text)
         .all(...values)
         .map((each) => pageRow((each as { readonly packed: string }).packed));
-      for (const row of found) if (isMeant(row, query)) rows.push(shownRow(row, show, running));
+      for (const row of found) if (isMeant(row, query, words)) rows.push(shownRow(row, show, running));
       if (found.length < query.limit || rows.length >= query.limit) return rows;
       after = placeIn(found.at(-1)!, running);
     }
+  }
+
+  /**
+   * Returns the word that leads to the fewest threads; none if each leads to many: then so many threads have them that the list
+   * is read from its beginning.
+   */
+  #leadingWords(tenant: string, words: readonly string[]): readonly string[] {
+    const counts = words.map((word) => {
+      const { n } = this.#prepared(COUNT).get(toText(tenant), word, beyond(word), MANY) as { readonly n: number };
+      return n;
+    });
+    const least = Math.min(...counts);
+    return least < MANY ? [words[counts.indexOf(least)]!] : [];
   }
 
   #prepared(text: string): Statement {
@@ -147,6 +161,10 @@ export class Pages {
     return statement;
   }
 }
+
+/** Threads of one word that are sorted for a page. */
+const MANY = 1_000;
+const COUNT = "SELECT COUNT(*) AS n FROM (SELECT 1 FROM word WHERE tenant = ? AND word >= ? AND word < ? LIMIT ?)";
 
 /** Text that a damaged byte has made a blob reads as it is; a number that is none any more becomes another one. */
 const text = (column: string) => `CAST(${column} AS TEXT)`;
@@ -306,15 +324,15 @@ export function statementFor(tenant: string, query: ThreadQuery, running: boolea
   ];
 }
 
-/** Whether the row has what an index says of it. */
-function isMeant({ listing }: PageRow, { label = {}, words = [] }: ThreadQuery): boolean {
+/** Whether the row has what an index says of it, and all words; `led` is the words that an index has found it by. */
+function isMeant({ listing }: PageRow, { label = {}, words = [] }: ThreadQuery, led: readonly string[]): boolean {
   const pairs = Object.entries(label);
   // Most pages ask for neither, and finding words takes longer than reading a row.
   if (pairs.length === 0 && words.length === 0) return true;
   if (!fits(listing)) return true;
   const named = namedOf(listing) ?? { labels: {} };
   if (!pairs.every(([key, value]) => named.labels[key] === value)) return false;
-  return words.length === 0 || mayHaveWords(named, words);
+  return mayHaveWords(named, words) && (led.length === words.length || haveWords(wordsOf(named), words));
 }
 
 function placeIn({ row, listing }: PageRow, running: boolean): ListPlace {
