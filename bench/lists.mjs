@@ -1,5 +1,6 @@
 // What does a page of 50 threads cost, of 20,000 in one SQLite file, by each filter? The floor is a query by an index for as
-// many rows of the same texts, in the same file. And what does it take to open a file of 10,000 threads that has no lists yet?
+// many rows with the same values, each in a column, of one table in the same file, without a checksum. A search finds 200
+// threads by two words and sorts them, which the floor does not. And what does it take to open a file of 10,000 threads that has no lists yet?
 
 import { join } from "node:path";
 import { sqliteStore } from "@belay/core/sqlite";
@@ -51,20 +52,22 @@ await inFolder(async (folder) => {
   // Only while the file is filled: how long that takes is not the question.
   db.exec("PRAGMA synchronous = OFF");
   await fill(store, THREADS);
-  db.exec(`CREATE TABLE raw (num INTEGER PRIMARY KEY, tenant TEXT, at INTEGER, body TEXT);
-    INSERT INTO raw SELECT thread, tenant, at, json_object('id', id, 'state', state, 'agent', agent, 'run', run, 'title', title,
-      'labels', labels) FROM listing;
+  db.exec(`CREATE TABLE raw AS SELECT l.tenant, l.at, l.id, l.agent, l.state, t.head, t.created_at, t.queued, t.answers, l.pause,
+      l.run, l.title, l.labels, 0 AS open FROM listing l JOIN thread t ON t.num = l.thread ORDER BY l.thread;
     CREATE INDEX raw_at ON raw (tenant, at); ANALYZE`);
   sizeOf(db, path);
   const runner = runnerOn(nativeTextModel(1), { store });
-  const raw = db.prepare("SELECT body FROM raw WHERE tenant = ? AND at < ? ORDER BY at DESC LIMIT ?");
+  const raw = db.prepare("SELECT * FROM raw WHERE tenant = ? AND at < ? ORDER BY at DESC LIMIT ?");
   const timed = async (work) => {
     const started = performance.now();
     for (let i = 0; i < 10; i++) await work();
     return (performance.now() - started) / 10;
   };
   const cases = {
-    floor: () => timed(async () => raw.all("default", 1_700_000_010_000, PAGE).map(({ body }) => JSON.parse(body))),
+    floor: () =>
+      timed(async () =>
+        raw.all("default", 1_700_000_010_000, PAGE).map((row) => ({ ...row, labels: JSON.parse(row.labels) })),
+      ),
   };
   for (const [name, filter] of Object.entries(filters))
     cases[name] = () =>
@@ -79,6 +82,7 @@ await inFolder(async (folder) => {
       unit: "ms",
       measured: least(samples[name]),
       floor: least(samples.floor),
+      target: name.startsWith("search") ? undefined : 3,
       judged: "ratio",
     });
   db.close();
@@ -87,11 +91,17 @@ await inFolder(async (folder) => {
   before.exec("PRAGMA synchronous = OFF");
   await fill(sqliteStore(before), OLD);
   // As the release without lists left it.
-  before.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided;
+  before.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided; DROP TABLE due;
+    DROP INDEX request_open_again; CREATE INDEX request_open_name ON request (tenant, name) WHERE closed IS NULL;
     ALTER TABLE request DROP COLUMN decided_at; PRAGMA user_version = 4`);
   const started = performance.now();
   const listed = await sqliteStore(before).page("default", { limit: 1 });
   if (listed.length !== 1) throw new Error("Nothing is listed.");
-  answer({ name: `open a file of ${OLD} threads without lists`, unit: "ms", measured: performance.now() - started });
+  answer({
+    name: `open a file of ${OLD} threads without lists`,
+    unit: "ms",
+    measured: performance.now() - started,
+    target: 10_000,
+  });
   before.close();
 });

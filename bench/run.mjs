@@ -18,6 +18,7 @@ const questions = [
   "reopen",
   "paused",
   "lists",
+  "relay",
   "remote-stop",
   "workers",
   "postgres",

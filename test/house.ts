@@ -344,6 +344,7 @@ export const doors: Record<string, readonly string[]> = {
     "RaisedRequest",
     "RelayLine",
     "RequestQuery",
+    "RequestRange",
     "RequestRow",
     "Rest",
     "RuleRow",

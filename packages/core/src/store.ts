@@ -28,6 +28,7 @@ export type {
   RaisedRequest,
   RelayLine,
   RequestQuery,
+  RequestRange,
   RequestRow,
   Rest,
   RuleRow,

@@ -74,6 +74,8 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
     }
     case "run-end":
       return still(onRunEnd(view, event, own, texts));
+    case "owner-lost":
+      return still(onOwnerLost(view, event, texts));
     default:
       return still(view);
   }
@@ -348,6 +350,22 @@ function onState(view: View, event: EventOf<"state">): Step {
   if (view.afterStop === undefined || rested.requests.length > 0) return still(rested);
   const effects: Effect[] = [{ do: "resume", input: view.afterStop }];
   return { view: { ...rested, afterStop: undefined, starting: true }, effects };
+}
+
+/** Another process ran the thread, and is gone: it can be resumed here. Of its calls nothing more is known. */
+function onOwnerLost(view: View, { at }: EventOf<"owner-lost">, texts: Texts): View {
+  if (view.state !== "running" || view.starting) return view;
+  const cut = view.calls.map(({ label }) => label).join(", ");
+  const words = cut === "" ? texts.stop.crashed : `${texts.stop.crashed} ${texts.stop.cutOff(cut)}`;
+  const rested: View = {
+    ...endStream(view),
+    state: "paused",
+    pauseType: "crash",
+    calls: [],
+    stopping: 0,
+    restedAt: at,
+  };
+  return note(rested, words, "stop");
 }
 
 /** The last thing said is an answer that a stop, a failure or a crash has cut. */

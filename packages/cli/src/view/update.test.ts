@@ -7,7 +7,7 @@ import { en } from "../texts/en.ts";
 import { choicesOf } from "./dialog.ts";
 import { tourHint } from "./suggestions.ts";
 import { update } from "./update.ts";
-import { type Block, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
+import { type Block, canGoOn, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
 
 const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "belay", runPath: "belay" };
 let seq = 0;
@@ -67,6 +67,24 @@ test("it is pure: the same view and the same happening give the same, as often a
   const second = update(view, delta("one\ntwo\nthree", 0), en).view;
   expect(second.transcript.slice(0)).toEqual(first.transcript.slice(0));
   expect(view.transcript.slice(0)).toEqual([{ kind: "answer", lines: ["one"], from: {}, first: true }]);
+});
+
+test("V6: a thread whose process is gone is paused here, with its text and its calls, and can be resumed", () => {
+  const call = event("tool-start", { callId: "c", tool: "shell", args: { command: "make" } });
+  const lost = event("owner-lost");
+  const { view, blocks } = after(running, delta("half a li"), call, lost, lost);
+  expect([view.state, view.pauseType, view.calls, isRunning(view), canGoOn(view)]).toEqual([
+    "paused",
+    "crash",
+    [],
+    false,
+    true,
+  ]);
+  expect(blocks.map(({ kind }) => kind)).toEqual(["answer", "note"]);
+  expect(blocks[1]).toMatchObject({ text: expect.stringContaining(en.stop.crashed), tone: "stop" });
+  expect(blocks[1]).toMatchObject({ text: expect.stringContaining("make") });
+  // A run that begins here is not that one's.
+  expect(after(running, stopped, lost).view.pauseType).toBe("user_interrupt");
 });
 
 describe("text that streams", () => {

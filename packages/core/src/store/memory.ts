@@ -28,6 +28,7 @@ import {
   type Past,
   type RelayLine,
   type RequestQuery,
+  type RequestRange,
   type RequestRow,
   type Rest,
   type RuleRow,
@@ -73,8 +74,10 @@ interface Thread {
 
 /** What a tenant's threads have in common. */
 interface Shared {
-  /** In the order they were raised. */
-  readonly open: Map<string, RequestRow>;
+  /** In the order they were raised, each with its place in it. */
+  readonly open: Map<string, RequestRow & { readonly place: number }>;
+  /** The last place. */
+  raised: number;
   /** The thread of each request, open or not. */
   readonly threads: Map<string, string>;
   readonly rules: Map<string, RuleRow>;
@@ -224,11 +227,12 @@ class MemoryStore implements Store {
   #share(tenant: string, thread: Thread, append: Append): void {
     const { threadId } = thread;
     const { raise = [], close = [], amend = [], decided = [], remember = [], at } = append;
-    const none = { open: new Map(), threads: new Map(), rules: new Map(), decided: new Map() };
+    const none: Shared = { open: new Map(), raised: 0, threads: new Map(), rules: new Map(), decided: new Map() };
     const shared = this.#shared.get(tenant) ?? none;
     this.#shared.set(tenant, shared);
     for (const request of raise) {
-      shared.open.set(request.id, { ...request, threadId });
+      shared.raised += 1;
+      shared.open.set(request.id, { ...request, threadId, place: shared.raised });
       shared.threads.set(request.id, threadId);
       thread.raised ??= new Set();
       thread.raised.add(request.id);
@@ -315,8 +319,14 @@ class MemoryStore implements Store {
     thread.dueAt = from === undefined ? undefined : Math.min(from, thread.dueAt ?? from);
   }
 
-  async requests(tenant: string): Promise<readonly RequestRow[]> {
-    return Array.from(this.#shared.get(tenant)?.open.values() ?? [], (request) => ({ ...request }));
+  async requests(tenant: string, range?: RequestRange): Promise<readonly RequestRow[]> {
+    const all = [...(this.#shared.get(tenant)?.open.values() ?? [])];
+    if (range === undefined) return all.map(({ place: _place, ...request }) => request);
+    const { after = 0, limit } = range;
+    return all
+      .filter(({ place }) => place > after)
+      .slice(0, limit)
+      .map((request) => ({ ...request }));
   }
 
   async requestThread(tenant: string, id: string): Promise<string | undefined> {
@@ -397,8 +407,10 @@ class MemoryStore implements Store {
 
   async request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined> {
     const shared = this.#shared.get(tenant);
-    const found = shared?.open.get(id) ?? shared?.decided.get(id);
-    return found && { ...found };
+    const open = shared?.open.get(id);
+    if (open === undefined) return shared?.decided.get(id);
+    const { place: _place, ...request } = open;
+    return request;
   }
 
   readonly #tenantWatchers = new Map<string, Set<(threadId?: string) => void>>();

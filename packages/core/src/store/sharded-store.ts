@@ -58,7 +58,7 @@ export function shardedStore(options: ShardedStoreOptions): Store {
     withdraw: async (key, commandKey) => of(key.tenant).withdraw(key, commandKey),
     threads: async (tenant) => of(tenant).threads(tenant),
     due,
-    requests: async (tenant) => of(tenant).requests(tenant),
+    requests: async (tenant, range) => of(tenant).requests(tenant, range),
     requestThread: async (tenant, id) => of(tenant).requestThread(tenant, id),
     page: async (tenant, query) => of(tenant).page(tenant, query),
     decided: async (tenant, query) => of(tenant).decided(tenant, query),

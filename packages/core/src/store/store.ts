@@ -114,6 +114,13 @@ export interface RequestQuery {
   readonly limit: number;
 }
 
+/** A page of open requests. */
+export interface RequestRange {
+  /** Only requests after this place. */
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
 /** The thread that a fork continues, and the seq after which it does. */
 export interface Parent {
   readonly threadId: string;
@@ -161,6 +168,8 @@ export interface RequestRow {
   readonly expiresAt?: number;
   /** What is told of it; a store never looks inside. */
   readonly body: string;
+  /** Its place in the order of its tenant's requests; only in a page of them. */
+  readonly place?: number;
   /**
    * The store cannot read it. Its id and its thread's are what stands there, to look for it, and may be wrong; nothing
    * else is told.
@@ -169,13 +178,13 @@ export interface RequestRow {
 }
 
 /** A request that was decided. */
-export interface DecidedRow extends Omit<RequestRow, "expiresAt"> {
+export interface DecidedRow extends Omit<RequestRow, "expiresAt" | "place"> {
   /** The `at` of the append that closed it. */
   readonly decidedAt: number;
 }
 
 /** A request as an append brings it. */
-export type RaisedRequest = Omit<RequestRow, "threadId" | "damaged">;
+export type RaisedRequest = Omit<RequestRow, "threadId" | "damaged" | "place">;
 
 /** A permission that a person gave for good. */
 export interface RuleRow {
@@ -330,10 +339,10 @@ export interface Store {
    */
   due(limit: number, olderThanMs?: number, tenant?: string): Promise<readonly DueThread[]>;
   /**
-   * All open requests of the tenant, the oldest first. One that cannot be read is there as `damaged`, in its place; where it
+   * All open requests of the tenant, the oldest first; with `range`, a page of them, each with its place. One that cannot be read is there as `damaged`, in its place; where it
    * is not known which are missing, it throws `STORE_CORRUPT`.
    */
-  requests(tenant: string): Promise<readonly RequestRow[]>;
+  requests(tenant: string, range?: RequestRange): Promise<readonly RequestRow[]>;
   /**
    * Threads that `query` describes, at most `limit`, in the order of their last append, the last first. One that cannot be
    * read is there as `damaged`, with the time that it is listed by.

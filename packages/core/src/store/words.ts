@@ -33,6 +33,15 @@ export function haveWords(words: readonly string[], beginnings: readonly string[
   return beginnings.every((beginning) => words.some((word) => word.startsWith(beginning)));
 }
 
+/**
+ * Whether the names could have words that begin so: a quick check of threads that an index has found. To make the words again
+ * would take longer than to find them.
+ */
+export function mayHaveWords({ title, labels }: Named, beginnings: readonly string[]): boolean {
+  const text = folded([title ?? "", ...Object.values(labels)].join("\n"));
+  return beginnings.every((beginning) => text.includes(beginning));
+}
+
 /** Returns the first text, in the order of its UTF-8 bytes, that does not begin with `beginning` and follows all that do. */
 export function beyond(beginning: string): string {
   return `${beginning}\u{10ffff}`;

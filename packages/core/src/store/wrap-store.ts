@@ -14,7 +14,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     withdraw: (key, commandKey) => store.withdraw(key, commandKey),
     threads: (tenant) => store.threads(tenant),
     due: (limit, olderThanMs, tenant) => store.due(limit, olderThanMs, tenant),
-    requests: (tenant) => store.requests(tenant),
+    requests: (tenant, range) => store.requests(tenant, range),
     requestThread: (tenant, id) => store.requestThread(tenant, id),
     page: (tenant, query) => store.page(tenant, query),
     decided: (tenant, query) => store.decided(tenant, query),

@@ -99,7 +99,7 @@ export function faultyStore(store: Store): FaultyStore {
     withdraw: (key, commandKey) => through("withdraw", () => store.withdraw(key, commandKey)),
     threads: (tenant) => through("threads", () => store.threads(tenant)),
     due: (limit, olderThanMs, tenant) => through("due", () => store.due(limit, olderThanMs, tenant)),
-    requests: (tenant) => through("requests", () => store.requests(tenant)),
+    requests: (tenant, range) => through("requests", () => store.requests(tenant, range)),
     requestThread: (tenant, id) => through("requestThread", () => store.requestThread(tenant, id)),
     page: (tenant, query) => through("page", () => store.page(tenant, query)),
     decided: (tenant, query) => through("decided", () => store.decided(tenant, query)),

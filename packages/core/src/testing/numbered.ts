@@ -38,7 +38,7 @@ export function numberedStore(
     withdraw: (key, commandKey) => settled("withdraw:after", store.withdraw(key, commandKey)),
     threads: (tenant) => settled("threads:after", store.threads(tenant)),
     due: (limit, olderThanMs, tenant) => settled("due:after", store.due(limit, olderThanMs, tenant)),
-    requests: (tenant) => settled("requests:after", store.requests(tenant)),
+    requests: (tenant, range) => settled("requests:after", store.requests(tenant, range)),
     requestThread: (tenant, id) => settled("requestThread:after", store.requestThread(tenant, id)),
     page: (tenant, query) => settled("page:after", store.page(tenant, query)),
     decided: (tenant, query) => settled("decided:after", store.decided(tenant, query)),

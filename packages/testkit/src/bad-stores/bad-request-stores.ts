@@ -28,15 +28,23 @@ const without = <T extends object, K extends keyof T>(value: T, key: K): Omit<T,
 export const badRequestStores: Record<string, BadStore> = {
   "lists requests by their ids": {
     change: (store) => ({
-      requests: async (tenant) => [...(await store.requests(tenant))].sort((a, b) => (a.id < b.id ? -1 : 1)),
+      requests: async (tenant, range) =>
+        [...(await store.requests(tenant, range))].sort((a, b) => (a.id < b.id ? -1 : 1)),
     }),
     caught: "open requests are listed over all threads, as they were raised, the oldest first",
   },
   "forgets when a request expires": {
     change: (store) => ({
-      requests: async (tenant) => (await store.requests(tenant)).map((request) => without(request, "expiresAt")),
+      requests: async (tenant, range) =>
+        (await store.requests(tenant, range)).map((request) => without(request, "expiresAt")),
     }),
     caught: "open requests are listed over all threads, as they were raised, the oldest first",
+  },
+  "pages requests from the beginning": {
+    change: (store) => ({
+      requests: (tenant, range) => store.requests(tenant, range && without(range, "after")),
+    }),
+    caught: "L4: open requests are read page by page, each once, also while some are closed and raised",
   },
   "lists requests that are closed": {
     change: rewritten((append) => without(append, "close")),
@@ -368,7 +376,7 @@ export const badRequestStores: Record<string, BadStore> = {
   },
   "tells what stands in a damaged request": {
     change: (store) => ({
-      requests: async (tenant) => (await store.requests(tenant)).map((row) => without(row, "damaged")),
+      requests: async (tenant, range) => (await store.requests(tenant, range)).map((row) => without(row, "damaged")),
     }),
     caught:
       "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",

@@ -12,7 +12,7 @@ import { openRequests } from "../../journal/requests.ts";
 import { newThread } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { ListPlace, RequestRow } from "../../store/store.ts";
+import type { RequestRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
@@ -39,7 +39,7 @@ export interface DamagedRequest {
 /** A page of open requests, the oldest first. */
 export interface Inbox {
   readonly items: readonly InboxItem[];
-  /** All requests that the store cannot read, on every page: whether a filter means them is unknown. */
+  /** Requests that the store cannot read, of those that were read for this page: whether a filter means them is unknown. */
   readonly damaged: readonly DamagedRequest[];
   /** The cursor of the next page; undefined after the last one. */
   readonly next?: string;
@@ -63,6 +63,9 @@ const FILTER: KnownOptions<InboxFilter> = {
   cursor: true,
 };
 
+/** Requests that are read at once if some of them may not be meant. */
+const MANY = 500;
+
 /** `logged` has the damaged ones that the log has heard of. */
 export async function readInbox(
   setup: Setup,
@@ -74,8 +77,36 @@ export async function readInbox(
   const { threadId, kind, tool, by } = filter;
   const limit = readLimit(filter.limit);
   const list: Json = ["inbox", tenant, { threadId, kind, tool, by }].map((each) => toJson(each, "The filter"));
-  const after = readCursor(list, filter.cursor);
-  const rows = await setup.store.requests(tenant);
+  const isFiltered = [threadId, kind, tool, by].some((each) => each !== undefined);
+  const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;
+  const found: Placed[] = [];
+  const damaged: DamagedRequest[] = [];
+  for (let after = readCursor(list, filter.cursor)?.at; found.length <= limit; ) {
+    const rows = await setup.store.requests(tenant, { after, limit: count });
+    damaged.push(...(await damagedIn(setup, tenant, rows, threadId, logged)));
+    found.push(...itemsOf(rows, filter, setup, await groupsOf(setup, rows, by)));
+    if (rows.length < count) break;
+    after = rows.at(-1)!.place;
+  }
+  const items = found.slice(0, limit).map(({ item }) => item);
+  if (found.length <= limit) return { items, damaged };
+  const { place, item } = found[limit - 1]!;
+  return { items, damaged, next: writeCursor(list, { at: place, id: item.id }) };
+}
+
+interface Placed {
+  readonly item: InboxItem;
+  readonly place: number;
+}
+
+/** Returns the requests that the store cannot read, but for those that are proven to be of another thread than `wanted`. */
+async function damagedIn(
+  setup: Setup,
+  tenant: string,
+  rows: readonly RequestRow[],
+  wanted: string | undefined,
+  logged: Set<string>,
+): Promise<readonly DamagedRequest[]> {
   const damaged: DamagedRequest[] = [];
   for (const row of rows) {
     if (row.damaged !== true) continue;
@@ -84,22 +115,9 @@ export async function readInbox(
     logged.add(id);
     const threadId = await askerOf(setup, tenant, row);
     if (threadId === undefined) damaged.push({ id });
-    else if (filter.threadId === undefined || filter.threadId === threadId) damaged.push({ id, threadId });
+    else if (wanted === undefined || wanted === threadId) damaged.push({ id, threadId });
   }
-  const all = itemsOf(rows, filter, setup, await groupsOf(setup, rows, filter.by));
-  const from = after === undefined ? 0 : indexAfter(all, after);
-  const items = all.slice(from, from + limit);
-  const last = items.at(-1);
-  if (last === undefined || from + limit >= all.length) return { items, damaged };
-  return { items, damaged, next: writeCursor(list, { at: last.raisedAt, id: last.id }) };
-}
-
-/** Returns where the page after a place begins. If the request there was decided, those of its time may be listed twice. */
-function indexAfter(items: readonly InboxItem[], { at, id }: ListPlace): number {
-  const same = items.findIndex((item) => item.id === id);
-  if (same !== -1) return same + 1;
-  const later = items.findIndex(({ raisedAt }) => raisedAt >= at);
-  return later === -1 ? items.length : later;
+  return damaged;
 }
 
 function tell({ log }: Setup, id: string): void {
@@ -141,9 +159,9 @@ function itemsOf(
   { threadId, kind, tool, by }: InboxFilter,
   { clock, groups }: Pick<Setup, "clock" | "groups">,
   known: readonly string[],
-): InboxItem[] {
+): Placed[] {
   const now = clock.now();
-  const items: InboxItem[] = [];
+  const items: Placed[] = [];
   for (const row of rows) {
     if (row.damaged || (threadId !== undefined && row.threadId !== threadId)) continue;
     if (row.expiresAt !== undefined && row.expiresAt <= now) continue;
@@ -152,7 +170,7 @@ function itemsOf(
     if (kind !== undefined && interrupt.kind !== kind) continue;
     if (tool !== undefined && interrupt.tool !== tool) continue;
     if (by !== undefined && !mayAnswer(interrupt, by, groups, known)) continue;
-    if (!isExpired(interrupt, now)) items.push(itemOf(row.threadId, body));
+    if (!isExpired(interrupt, now)) items.push({ item: itemOf(row.threadId, body), place: row.place! });
   }
   return items;
 }

@@ -75,14 +75,21 @@ export async function readThreads(setup: Setup, tenant: string, filter: ThreadFi
   const limit = readLimit(filter.limit);
   const list: Json = ["threads", tenant, { state: state ?? null, pauseType: pauseType ?? null, ...asJson(base) }];
   const after = readCursor(list, filter.cursor);
-  const found = new Map<string, ThreadItem>();
+  const parts: (readonly ThreadItem[])[] = [];
   // One after the other: a thread that a worker takes over meanwhile is in both, and not in neither.
   for (const source of sourcesOf(state, pauseType, base))
-    for (const item of await itemsOf(setup, tenant, source, after, limit + 1)) found.set(item.threadId, item);
-  const items = [...found.values()].sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
+    parts.push(await itemsOf(setup, tenant, source, after, limit + 1));
+  const items = parts.length === 1 ? parts[0]! : merged(parts);
   if (items.length <= limit) return { items };
   const page = items.slice(0, limit);
   return { items: page, next: writeCursor(list, placeOf(page.at(-1)!)) };
+}
+
+/** Of a thread that several parts have, the last one counts. */
+function merged(parts: readonly (readonly ThreadItem[])[]): readonly ThreadItem[] {
+  const found = new Map<string, ThreadItem>();
+  for (const item of parts.flat()) found.set(item.threadId, item);
+  return [...found.values()].sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
 }
 
 function sourcesOf(state: SessionState | undefined, pauseType: PauseType | undefined, base: Asked): readonly Source[] {
@@ -112,7 +119,7 @@ async function itemsOf(
   for (let after = first; ; ) {
     const rows = await setup.store.page(tenant, { ...query, after, limit });
     for (const row of rows) {
-      const item = await itemOf(setup, tenant, row);
+      const item = row.unlisted ? await itemOf(setup, tenant, row) : knownItem(row);
       if (item.damaged ? counts === undefined : (counts?.(item) ?? true)) items.push(item);
       if (items.length === limit) return items;
     }
@@ -123,13 +130,41 @@ async function itemsOf(
 
 /** Returns a thread of a page as lists show it. */
 export async function itemOf(setup: Setup, tenant: string, row: ListedRow): Promise<ThreadItem> {
-  const { named, unlisted, ...shown } = row;
-  const { title, labels = {} } = named ?? {};
-  const item = { ...shown, labels, ...(title !== undefined && { title }) };
-  if (row.damaged) return item;
-  const known = unlisted ? { ...item, ...(await standingOf(setup, { tenant, threadId: row.threadId })) } : item;
-  const isCrashed = row.state === "running" && row.lease === undefined;
-  return isCrashed ? { ...known, state: "paused", pauseType: "crash" } : known;
+  const item = knownItem(row);
+  if (!row.unlisted || row.damaged) return item;
+  return { ...item, ...(await standingOf(setup, { tenant, threadId: row.threadId })), ...crashIn(row) };
+}
+
+function knownItem(row: ListedRow): ThreadItem {
+  const { threadId, agent, state, head, createdAt, updatedAt, queued, answered, open, named } = row;
+  const labels = named?.labels ?? {};
+  // Set one by one: a page has many, and to spread them takes as long as to read them.
+  const item: { -readonly [K in keyof ThreadItem]: ThreadItem[K] } = {
+    threadId,
+    agent,
+    state,
+    head,
+    createdAt,
+    updatedAt,
+    queued,
+    answered,
+    open,
+    labels,
+  };
+  if (named?.title !== undefined) item.title = named.title;
+  if (row.pauseType !== undefined) item.pauseType = row.pauseType;
+  if (row.runId !== undefined) item.runId = row.runId;
+  if (row.rest !== undefined) item.rest = row.rest;
+  if (row.parent !== undefined) item.parent = row.parent;
+  if (row.lease !== undefined) item.lease = row.lease;
+  if (row.damaged) item.damaged = true;
+  else Object.assign(item, crashIn(row));
+  return item;
+}
+
+/** A thread whose owner died reads paused / crash (V6). */
+function crashIn({ state, lease }: ListedRow): Pick<ThreadItem, "state" | "pauseType"> | undefined {
+  return state === "running" && lease === undefined ? { state: "paused", pauseType: "crash" } : undefined;
 }
 
 /** Reads the pause and the run of a thread of an earlier release from its journal. */

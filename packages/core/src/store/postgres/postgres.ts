@@ -26,6 +26,7 @@ import type {
   Past,
   RelayLine,
   RequestQuery,
+  RequestRange,
   RequestRow,
   RuleRow,
   Store,
@@ -263,14 +264,16 @@ class PostgresStore implements Store {
     }));
   }
 
-  async requests(tenant: string): Promise<readonly RequestRow[]> {
-    const rows = (await this.#call(undefined, "requests", [bytes(tenantName(tenant))])) as readonly RequestTableRow[];
+  async requests(tenant: string, range?: RequestRange): Promise<readonly RequestRow[]> {
+    const values = [bytes(tenantName(tenant)), range?.after ?? 0, range?.limit ?? null];
+    const rows = (await this.#call(undefined, "requests", values)) as readonly RequestTableRow[];
     return rows.map((row) => {
       const { id, thread_id } = row;
-      if (!fitsRequest(row)) return damagedRequest(id, thread_id);
+      const place = range && { place: Number(row.num) };
+      if (!fitsRequest(row)) return { ...damagedRequest(id, thread_id), ...place };
       // As it was written: it is found under this tenant's name, and is another's.
       if (row.tenant !== toText(tenant)) throw misfit(`request ${id}`);
-      return shownOpen(row);
+      return { ...shownOpen(row), ...place };
     });
   }
 

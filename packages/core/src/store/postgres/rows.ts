@@ -40,6 +40,7 @@ export interface Row {
 }
 
 export interface RequestTableRow {
+  readonly num: string;
   readonly tenant: string;
   readonly id: string;
   /** The thread's own id, of its row. */

@@ -93,7 +93,7 @@ function texts(s: string) {
       WHERE thread = ${num} AND seq < p.first ORDER BY seq DESC LIMIT 1
     ) AS b ON true`;
   const gone = '{"ok":false,"why":"conflict","head":0}';
-  const request = `SELECT r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, r.decided_at, encode(r.sum, 'hex') AS sum
+  const request = `SELECT r.num, r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, r.decided_at, encode(r.sum, 'hex') AS sum
     FROM ${s}.request r LEFT JOIN ${s}.thread t ON t.num = r.thread`;
   return {
     // $2: after this seq, where neither $3 (after the snapshot) nor $4 (as it rests).
@@ -154,7 +154,7 @@ function texts(s: string) {
     delete: `SELECT ${s}.delete_1(${args(5)}) AS done`,
     threads: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 ORDER BY t.updated_at DESC, t.id`,
     due: dueQuery(s),
-    requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL ORDER BY r.num`,
+    requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL AND r.num > $2 ORDER BY r.num LIMIT $3`,
     request: `${request} WHERE r.name = $1`,
     rules: `SELECT tenant, id, at, body, encode(sum, 'hex') AS sum FROM ${s}.rule WHERE tenant_name = $1 ORDER BY num`,
     decided: `${request} WHERE r.tenant_name = $1 AND r.decided_at IS NOT NULL AND r.decided_at <= $2

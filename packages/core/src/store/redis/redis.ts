@@ -22,6 +22,7 @@ import type {
   Past,
   RelayLine,
   RequestQuery,
+  RequestRange,
   RequestRow,
   RuleRow,
   Snapshot,
@@ -219,9 +220,14 @@ class RedisStore implements Store {
     return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt || (a.threadId < b.threadId ? -1 : 1));
   }
 
-  async requests(tenant: string): Promise<readonly RequestRow[]> {
-    const [, flat] = await call(this.#client, "requests", this.#tenant(tenant), []);
-    return inOrder(flat as string[]).map(([id, packed]) => unpackRequest(id, packed));
+  async requests(tenant: string, range?: RequestRange): Promise<readonly RequestRow[]> {
+    const args = range === undefined ? [""] : [String(range.after ?? 0), String(range.limit)];
+    const [what, flat] = await call(this.#client, "requests", this.#tenant(tenant), args);
+    if (what === "differ") throw belayError("STORE_CORRUPT", { problem: "two lists know different requests" });
+    return inOrder(flat as string[]).map(([id, packed, place]) => ({
+      ...unpackRequest(id, packed),
+      ...(range && { place }),
+    }));
   }
 
   async requestThread(tenant: string, id: string): Promise<string | undefined> {

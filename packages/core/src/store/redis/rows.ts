@@ -223,13 +223,13 @@ export function partHead(text: string, count: number): string[] {
 }
 
 /** Pairs of a hash, flat, in the order of the number that each value begins with. */
-export function inOrder(flat: readonly string[]): (readonly [id: string, packed: string])[] {
+export function inOrder(flat: readonly string[]): (readonly [id: string, packed: string, number: number])[] {
   const numbered: [number, string, string][] = [];
   for (let i = 0; i < flat.length; i += 2) {
     const [n, rest] = partHead(flat[i + 1]!, 1) as [string, string];
     numbered.push([Number(n), flat[i]!, rest]);
   }
-  return numbered.sort(([a], [b]) => a - b).map(([, id, packed]) => [id, packed]);
+  return numbered.sort(([a], [b]) => a - b).map(([n, id, packed]) => [id, packed, n]);
 }
 
 /** The server keeps its kind before it, to count by. */

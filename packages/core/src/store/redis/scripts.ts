@@ -263,7 +263,9 @@ for i = 34, 33 + consumes do
   end
 end
 for i = firstRaise + 1, firstClose, 2 do
-  redis.call('HSET', base .. ':requests', ARGV[i], number() .. '\\n' .. id .. '\\n' .. ARGV[i + 1])
+  local place = number()
+  redis.call('HSET', base .. ':requests', ARGV[i], place .. '\\n' .. id .. '\\n' .. ARGV[i + 1])
+  redis.call('ZADD', base .. ':asked', place, ARGV[i])
   redis.call('HSET', base .. ':raised', ARGV[i], journal .. '\\n' .. id)
   redis.call('SADD', of(journal, 'raised'), ARGV[i])
   redis.call('SADD', of(journal, 'asking'), ARGV[i])
@@ -283,6 +285,7 @@ end
 for i = firstClose + 1, firstRemember do
   if redis.call('SISMEMBER', of(journal, 'raised'), ARGV[i]) == 1 then
     redis.call('HDEL', base .. ':requests', ARGV[i])
+    redis.call('ZREM', base .. ':asked', ARGV[i])
     redis.call('SREM', of(journal, 'asking'), ARGV[i])
   end
 end
@@ -457,7 +460,20 @@ end
 return {'due', found}
 `;
 
-const requests = `return {'all', redis.call('HGETALL', base .. ':requests')}`;
+// All open requests, or a page: then the order of their numbers must have each of them.
+const requests = `
+if ARGV[1] == '' then return {'all', redis.call('HGETALL', base .. ':requests')} end
+if redis.call('ZCARD', base .. ':asked') ~= redis.call('HLEN', base .. ':requests') then return {'differ'} end
+local ids = redis.call('ZRANGEBYSCORE', base .. ':asked', '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])
+local flat = {}
+for _, id in ipairs(ids) do
+  local found = redis.call('HGET', base .. ':requests', id)
+  if not found then return {'differ'} end
+  flat[#flat + 1] = id
+  flat[#flat + 1] = text(tonumber(redis.call('ZSCORE', base .. ':asked', id))) .. '\\n' .. string.match(found, '^[^\\n]*\\n?(.*)$')
+end
+return {'page', flat}
+`;
 
 const requestThread = `
 local found = redis.call('HGET', base .. ':raised', ARGV[1])
@@ -520,6 +536,7 @@ local journal = row[JOURNAL]
 if journal and string.match(journal, '^[%w_-]+$') then
   for _, request in ipairs(redis.call('SMEMBERS', of(journal, 'raised'))) do
     redis.call('HDEL', base .. ':requests', request)
+    redis.call('ZREM', base .. ':asked', request)
     redis.call('HDEL', base .. ':raised', request)
     redis.call('HDEL', base .. ':verdicts', request)
     redis.call('ZREM', base .. ':decided', request)
@@ -702,6 +719,8 @@ for _, id in ipairs(requests) do
   local raised = redis.call('HGET', base .. ':raised', id)
   local journal = raised and string.match(raised, '^[^\\n]*')
   if journal then redis.call('SADD', of(journal, 'asking'), id) end
+  local place = tonumber(string.match(redis.call('HGET', base .. ':requests', id), '^%d+') or '0')
+  redis.call('ZADD', base .. ':asked', text(place), id)
 end
 redis.call('HSET', base, 'v', '${VERSION}')
 return {'yes'}

@@ -431,7 +431,7 @@ describe("a damaged file", () => {
     },
   );
 
-  test.each(["request_open", "request_open_name"])(
+  test.each(["request_open", "request_open_again"])(
     "P7: where %s leads to another row, nobody knows which request is missing: STORE_CORRUPT",
     async (index) => {
       const bytes = readFileSync(original);

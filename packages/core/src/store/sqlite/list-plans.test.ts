@@ -3,7 +3,7 @@
 import { openDatabase } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import type { ThreadQuery } from "../store.ts";
-import type { SqlValue } from "./database.ts";
+import type { DatabaseSync, SqlValue } from "./database.ts";
 import { statementFor } from "./listing.ts";
 import { sqliteStore } from "./sqlite.ts";
 
@@ -40,6 +40,40 @@ describe("a page of threads on SQLite", () => {
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as SqlValue[])) as { detail: string }[];
     const plan = rows.map(({ detail }) => detail).join("\n");
     expect(plan).toMatch(/SEARCH l USING INDEX listing_state \(tenant=\? AND state=\?\)/);
+    db.close();
+  });
+
+  test("L4: a search for words that very many threads have reads the list from its beginning, not all of them", async () => {
+    const db = await openDatabase(":memory:");
+    const texts: string[] = [];
+    const observed: DatabaseSync = {
+      exec: (text) => db.exec(text),
+      close: () => db.close(),
+      prepare(text) {
+        texts.push(text);
+        return db.prepare(text);
+      },
+    };
+    const store = sqliteStore(observed);
+    for (let i = 0; i < 1_200; i += 1) {
+      const append = { appendId: `a${i}`, expect: 0, count: 1, at: i, body: "[]", release: true, agent: "a" } as const;
+      // Words of which one begins another, and a few threads in which it is only a part of one.
+      const named = { title: i % 100 === 0 ? `Undeploy ${i}` : `Deployment of part${i % 7}`, labels: {} };
+      const writer = { take: "me", ttlMs: 1_000 };
+      await store.append({ tenant: "t", threadId: `t${i}` }, { ...append, writer, state: "completed", named });
+    }
+    const found = async (words: string[], limit: number) => {
+      texts.length = 0;
+      return (await store.page("t", { words, limit })).map(({ updatedAt }) => updatedAt);
+    };
+    const meant = Array.from({ length: 1_200 }, (_, i) => 1_199 - i).filter((i) => i % 100 !== 0);
+    expect(await found(["deploy"], 150)).toEqual(meant.slice(0, 150));
+    expect(texts.some((text) => text.includes("INDEXED BY listing_at") && !text.includes("FROM word"))).toBe(true);
+    const third = meant.filter((i) => i % 7 === 3);
+    expect(await found(["deploy", "part3"], 50)).toEqual(third.slice(0, 50));
+    expect(texts.some((text) => text.includes("NOT INDEXED"))).toBe(true);
+    expect(await found(["part3", "deploy"], 1_000)).toEqual(third);
+    expect(await found(["deploy", "undep"], 10)).toEqual([]);
     db.close();
   });
 

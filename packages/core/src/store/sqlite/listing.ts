@@ -8,7 +8,7 @@
 import type { PauseType } from "../../lifecycle.ts";
 import { inListOrder } from "../list-order.ts";
 import type { Append, ListedRow, ListPlace, Named, ThreadQuery, ThreadRow } from "../store.ts";
-import { beyond, haveWords, wordsOf } from "../words.ts";
+import { beyond, haveWords, mayHaveWords, wordsOf } from "../words.ts";
 import { type DatabaseSync, fromText, type SqlValue, type Statement, toText } from "./database.ts";
 import { type ListingRow, listingCrc, type Row } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -95,12 +95,14 @@ function fits(listing: ListingRow): boolean {
   return listing.crc === null ? listing.pause === UNLISTED : listing.crc === listingCrc(listing);
 }
 
-/** A row of both tables; those of the listing begin with `l_`. */
-type PageRow = Row & { readonly [K in keyof ListingRow as `l_${K}`]: ListingRow[K] } & {
-  readonly open_requests: number;
-};
+/** A thread and its listing, and how many of its requests are open. */
+interface PageRow {
+  readonly row: Row;
+  readonly listing: ListingRow;
+  readonly open: number;
+}
 
-/** Shows a row of `thread`; undefined if that is damaged. */
+/** Shows a row of `thread`, anew each time; undefined if that is damaged. */
 type Show = (row: Row) => ThreadRow | undefined;
 
 /** Reads the pages of lists, each statement prepared once. */
@@ -118,20 +120,37 @@ export class Pages {
     if (state !== "running") parts.push(this.#part(tenant, query, show, false));
     if ((state === undefined || state === "running") && pauseType === undefined)
       parts.push(this.#part(tenant, query, show, true));
-    const rows = parts.length === 1 ? parts[0]! : parts.flat().sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
+    const found = parts.filter(({ length }) => length > 0);
+    const rows = found.length < 2 ? (found[0] ?? []) : found.flat().sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
     return rows.slice(0, query.limit);
   }
 
-  /** Reads on until the page is full: rows that only a damaged index has are left out. */
+  /** Reads on until the page is full: rows that have not all words, or that only a damaged index has, are left out. */
   #part(tenant: string, query: ThreadQuery, show: Show, running: boolean): ListedRow[] {
     const rows: ListedRow[] = [];
+    const words = this.#leadingWords(tenant, query.words ?? []);
     for (let { after } = query; ; ) {
-      const [text, values] = statementFor(tenant, { ...query, after }, running);
-      const found = this.#prepared(text).all(...values) as unknown as PageRow[];
-      for (const row of found) if (isMeant(row, query)) rows.push(shownRow(row, show, running));
+      const [text, values] = statementFor(tenant, { ...query, words, after }, running);
+      const found = this.#prepared(text)
+        .all(...values)
+        .map((each) => pageRow((each as { readonly packed: string }).packed));
+      for (const row of found) if (isMeant(row, query, words)) rows.push(shownRow(row, show, running));
       if (found.length < query.limit || rows.length >= query.limit) return rows;
       after = placeIn(found.at(-1)!, running);
     }
+  }
+
+  /**
+   * Returns the word that leads to the fewest threads; none if each leads to many: then so many threads have them that the list
+   * is read from its beginning.
+   */
+  #leadingWords(tenant: string, words: readonly string[]): readonly string[] {
+    const counts = words.map((word) => {
+      const { n } = this.#prepared(COUNT).get(toText(tenant), word, beyond(word), MANY) as { readonly n: number };
+      return n;
+    });
+    const least = Math.min(...counts);
+    return least < MANY ? [words[counts.indexOf(least)]!] : [];
   }
 
   #prepared(text: string): Statement {
@@ -143,9 +162,106 @@ export class Pages {
   }
 }
 
-const LISTING = ["thread", "tenant", "id", "at", "state", "agent", "pause", "run", "title", "labels", "crc"];
-const COLUMNS = `thread.*, ${LISTING.map((column) => `l.${column} AS l_${column}`).join(", ")},
-  (SELECT COUNT(*) FROM request WHERE request.thread = l.thread AND request.closed IS NULL) AS open_requests`;
+/** Threads of one word that are sorted for a page. */
+const MANY = 1_000;
+const COUNT = "SELECT COUNT(*) AS n FROM (SELECT 1 FROM word WHERE tenant = ? AND word >= ? AND word < ? LIMIT ?)";
+
+/** Text that a damaged byte has made a blob reads as it is; a number that is none any more becomes another one. */
+const text = (column: string) => `CAST(${column} AS TEXT)`;
+const number = (column: string) => `${column} + 0`;
+
+// Each row as one JSON text: to hand over every column by itself takes more than twice as long. pageRow() reads them in this order.
+const PACKED = `json_array(${[
+  ...[
+    "num",
+    "name",
+    "head",
+    "fence",
+    "until",
+    "crc",
+    "open",
+    "queued",
+    "answers",
+    "rest_from",
+    "rest_due",
+    "base",
+    "base_seq",
+  ],
+  ...["base_crc", "created_at", "updated_at", "row_crc"],
+]
+  .map((column) => number(`thread.${column}`))
+  .concat(["tenant", "id", "agent", "state", "owner", "append_id", "parent"].map((column) => text(`thread.${column}`)))
+  .concat("hex(thread.hash)")
+  .concat(["thread", "at", "crc"].map((column) => number(`l.${column}`)))
+  .concat(["tenant", "id", "state", "agent", "pause", "run", "title", "labels"].map((column) => text(`l.${column}`)))
+  .join(", ")},
+  (SELECT COUNT(*) FROM request WHERE request.thread = l.thread AND request.closed IS NULL)) AS packed`;
+
+type Num = number;
+type Text = string;
+type Packed = readonly [
+  ...[num: Num, name: Num, head: Num, fence: Num, until: Num, crc: Num, open: Num, queued: Num, answers: Num | null],
+  ...[rest_from: Num | null, rest_due: Num | null, base: Num | null, base_seq: Num | null, base_crc: Num | null],
+  ...[created_at: Num, updated_at: Num, row_crc: Num],
+  ...[tenant: Text, id: Text, agent: Text, state: Text, owner: Text | null, append_id: Text, parent: Text | null],
+  hash: Text,
+  ...[thread: Num, at: Num, l_crc: Num | null],
+  ...[l_tenant: Text, l_id: Text, l_state: Text, l_agent: Text],
+  ...[pause: Text | null, run: Text | null, title: Text | null, labels: Text | null],
+  requests: Num,
+];
+
+function pageRow(packed: string): PageRow {
+  // biome-ignore format: one name for each column, as PACKED has them
+  const [
+    num, name, head, fence, until, crc, open, queued, answers, rest_from, rest_due, base, base_seq, base_crc, created_at,
+    updated_at, row_crc, tenant, id, agent, state, owner, append_id, parent, hex, thread, at, l_crc, l_tenant, l_id, l_state,
+    l_agent, pause, run, title, labels, requests,
+  ] = JSON.parse(packed) as Packed;
+  return {
+    row: {
+      num,
+      tenant,
+      id,
+      name,
+      agent,
+      state,
+      head,
+      fence,
+      owner,
+      until,
+      append_id,
+      crc,
+      hash: Buffer.from(hex, "hex"),
+      open,
+      queued,
+      answers,
+      rest_from,
+      rest_due,
+      parent,
+      base,
+      base_seq,
+      base_crc,
+      created_at,
+      updated_at,
+      row_crc,
+    },
+    listing: {
+      thread,
+      tenant: l_tenant,
+      id: l_id,
+      at,
+      state: l_state,
+      agent: l_agent,
+      pause,
+      run,
+      title,
+      labels,
+      crc: l_crc,
+    },
+    open: requests,
+  };
+}
 
 const ROW = "LEFT JOIN thread ON thread.num = l.thread";
 
@@ -203,62 +319,45 @@ export function statementFor(tenant: string, query: ThreadQuery, running: boolea
   if (after !== undefined) add(`(${at}, ${id}) < (?, ?)`, after.at, toText(after.id));
   values.push(limit);
   return [
-    `SELECT ${COLUMNS} FROM ${from} ${ROW} WHERE ${where.join(" AND ")} ORDER BY ${at} DESC, ${id} DESC LIMIT ?`,
+    `SELECT ${PACKED} FROM ${from} ${ROW} WHERE ${where.join(" AND ")} ORDER BY ${at} DESC, ${id} DESC LIMIT ?`,
     values,
   ];
 }
 
-function listingIn(row: PageRow): ListingRow {
-  return {
-    thread: row.l_thread,
-    tenant: row.l_tenant,
-    id: row.l_id,
-    at: row.l_at,
-    state: row.l_state,
-    agent: row.l_agent,
-    pause: row.l_pause,
-    run: row.l_run,
-    title: row.l_title,
-    labels: row.l_labels,
-    crc: row.l_crc,
-  };
-}
-
-/** Whether the row has what an index says of it. */
-function isMeant(row: PageRow, { label = {}, words = [] }: ThreadQuery): boolean {
+/** Whether the row has what an index says of it, and all words; `led` is the words that an index has found it by. */
+function isMeant({ listing }: PageRow, { label = {}, words = [] }: ThreadQuery, led: readonly string[]): boolean {
   const pairs = Object.entries(label);
   // Most pages ask for neither, and finding words takes longer than reading a row.
   if (pairs.length === 0 && words.length === 0) return true;
-  const listing = listingIn(row);
   if (!fits(listing)) return true;
   const named = namedOf(listing) ?? { labels: {} };
   if (!pairs.every(([key, value]) => named.labels[key] === value)) return false;
-  return words.length === 0 || haveWords(wordsOf(named), words);
+  return mayHaveWords(named, words) && (led.length === words.length || haveWords(wordsOf(named), words));
 }
 
-function placeIn(row: PageRow, running: boolean): ListPlace {
-  return { at: running ? row.updated_at : row.l_at, id: fromText(row.l_id) };
+function placeIn({ row, listing }: PageRow, running: boolean): ListPlace {
+  return { at: running ? row.updated_at : listing.at, id: fromText(listing.id) };
 }
 
 function placeOf({ updatedAt, threadId }: ListedRow): ListPlace {
   return { at: updatedAt, id: threadId };
 }
 
-function shownRow(row: PageRow, show: Show, running: boolean): ListedRow {
-  const listing = listingIn(row);
+function shownRow(found: PageRow, show: Show, running: boolean): ListedRow {
+  const { row, listing, open } = found;
   const shown = fits(listing) && row.id === listing.id && row.state === listing.state ? show(row) : undefined;
-  const { at, id: threadId } = placeIn(row, running);
   if (shown === undefined) {
+    const { at, id: threadId } = placeIn(found, running);
     const none = { agent: "", state: "error", head: 0, createdAt: 0, queued: false, answered: false, open: 0 } as const;
     return { threadId, ...none, updatedAt: at, damaged: true };
   }
+  // Set one by one: to spread them takes as long as to read the row.
+  const listed: { -readonly [K in keyof ListedRow]: ListedRow[K] } = Object.assign(shown, { open });
   const named = namedOf(listing);
+  if (named !== undefined) listed.named = named;
   const { pause, run } = listing;
-  return {
-    ...shown,
-    open: row.open_requests,
-    ...(named && { named }),
-    ...(run !== null && { runId: fromText(run) }),
-    ...(pause === UNLISTED ? { unlisted: true as const } : pause !== null && { pauseType: pause as PauseType }),
-  };
+  if (run !== null) listed.runId = fromText(run);
+  if (pause === UNLISTED) listed.unlisted = true;
+  else if (pause !== null) listed.pauseType = pause as PauseType;
+  return listed;
 }

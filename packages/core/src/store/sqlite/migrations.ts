@@ -74,13 +74,16 @@ const steps: readonly string[] = [
      tenant TEXT NOT NULL, word TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (tenant, word, thread)) WITHOUT ROWID;
    ALTER TABLE request ADD COLUMN decided_at INTEGER;
    CREATE INDEX request_decided ON request (tenant, decided_at, id) WHERE decided_at IS NOT NULL;`,
-  // When threads that can move are due, leases apart (due.ts).
+  // When threads that can move are due, leases apart (due.ts). And the second index of open requests, in the order of the first,
+  // so that a page of them can be compared.
   `CREATE TABLE due (thread INTEGER PRIMARY KEY, at INTEGER NOT NULL);
    INSERT INTO due (thread, at) SELECT num, at FROM (SELECT num, CASE state WHEN 'running' THEN updated_at
        WHEN 'paused' THEN CASE WHEN answers > 0 THEN updated_at ELSE rest_due END
        WHEN 'completed' THEN CASE WHEN queued > 0 THEN updated_at END
        WHEN 'initialized' THEN CASE WHEN queued > 0 THEN updated_at END END AS at FROM thread) WHERE at IS NOT NULL;
-   CREATE INDEX due_at ON due (at);`,
+   CREATE INDEX due_at ON due (at);
+   DROP INDEX request_open_name;
+   CREATE INDEX request_open_again ON request (tenant, closed) WHERE closed IS NULL;`,
 ];
 
 const tables = [...steps.join("\n").matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => `'${name}'`).join(", ");

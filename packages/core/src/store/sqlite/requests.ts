@@ -7,7 +7,7 @@
 
 import { belayError } from "../../error.ts";
 import { damagedRequest } from "../damaged-request.ts";
-import type { Append, DecidedRow, RequestQuery, RequestRow } from "../store.ts";
+import type { Append, DecidedRow, RequestQuery, RequestRange, RequestRow } from "../store.ts";
 import { fromText, toText } from "./database.ts";
 import { nameCrc, type RequestTableRow, type Row, requestCrc } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -79,10 +79,14 @@ function shownDecided({ id, thread_id, body, decided_at }: RequestTableRow): Dec
   return { id: fromText(id), threadId: fromText(thread_id), body: fromText(body), decidedAt: decided_at! };
 }
 
-export function openRequests(sql: Statements, tenant: string): readonly RequestRow[] {
-  const rows = sql.openRequests.all(toText(tenant)) as unknown as RequestTableRow[];
-  const other = sql.sumRequests.get(toText(tenant)) as { n: number; nums: number };
-  let [last, nums] = [0, 0];
+/** Without a range, all of them. */
+export function openRequests(sql: Statements, tenant: string, range?: RequestRange): readonly RequestRow[] {
+  const { after = 0, limit = -1 } = range ?? {};
+  const rows = sql.openRequests.all(toText(tenant), after, limit) as unknown as RequestTableRow[];
+  // After a page that is not full there is nothing more, by either index.
+  const to = rows.length === limit ? rows.at(-1)!.num : Number.MAX_SAFE_INTEGER;
+  const other = sql.sumRequests.get(toText(tenant), after + 1, to) as { n: number; nums: number };
+  let [last, nums] = [after, 0];
   for (const { num } of rows) {
     if (num <= last) throw indexesDiffer();
     last = num;
@@ -91,10 +95,11 @@ export function openRequests(sql: Statements, tenant: string): readonly RequestR
   if (other.n !== rows.length || other.nums !== nums) throw indexesDiffer();
   return rows.map((row) => {
     const { id, thread_id } = row;
-    if (!fits(row)) return damagedRequest(id, thread_id);
+    const place = range && { place: row.num };
+    if (!fits(row)) return { ...damagedRequest(id, thread_id), ...place };
     // As it was written: an index says that it is open and this tenant's, and is wrong.
     if (row.closed !== null || row.tenant !== toText(tenant)) throw misfit(row);
-    return shownOpen(row);
+    return { ...shownOpen(row), ...place };
   });
 }
 

@@ -139,8 +139,12 @@ export function requestCrc(row: Omit<RequestTableRow, "crc" | "name">): number {
 
 export function listingCrc(row: Omit<ListingRow, "crc">): number {
   const { thread, tenant, id, at, state, agent, pause, run, title, labels } = row;
-  const texts = [pause, run, title, labels].map((text) => (text === null ? "-" : `+${text}`));
-  return crc32([thread, tenant, id, at, state, agent, ...texts].join("\n"));
+  const place = `${thread}\n${tenant}\n${id}\n${at}\n${state}\n${agent}`;
+  return crc32(`${place}\n${mark(pause)}\n${mark(run)}\n${mark(title)}\n${mark(labels)}`);
+}
+
+function mark(text: string | null): string {
+  return text === null ? "-" : `+${text}`;
 }
 
 export function ruleCrc({ num, tenant, id, at, body }: Omit<RuleTableRow, "crc">): number {

@@ -31,6 +31,7 @@ import {
   type Past,
   type RelayLine,
   type RequestQuery,
+  type RequestRange,
   type RequestRow,
   type Rest,
   type RuleRow,
@@ -463,8 +464,10 @@ class SqliteStore implements Store {
     return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => readDue(this.#sql, query, show)));
   }
 
-  async requests(tenant: string): Promise<readonly RequestRow[]> {
-    return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => openRequests(this.#sql, tenant)));
+  async requests(tenant: string, range?: RequestRange): Promise<readonly RequestRow[]> {
+    return this.#guarded(undefined, () =>
+      this.#transaction(this.#sql.read, () => openRequests(this.#sql, tenant, range)),
+    );
   }
 
   async requestThread(tenant: string, id: string): Promise<string | undefined> {

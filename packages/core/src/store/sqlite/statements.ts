@@ -92,9 +92,9 @@ const texts = {
   request: `${request} INDEXED BY sqlite_autoindex_request_1 ${asker} WHERE request.tenant = ? AND request.id = ?`,
   namedRequest: "SELECT 1 FROM request INDEXED BY request_name WHERE name = ? AND tenant = ? AND id = ?",
   openRequests: `${request} INDEXED BY request_open ${asker}
-     WHERE request.tenant = ? AND closed IS NULL ORDER BY request.num`,
-  sumRequests: `SELECT COUNT(*) AS n, TOTAL(num) AS nums FROM request INDEXED BY request_open_name
-     WHERE tenant = ? AND closed IS NULL`,
+     WHERE request.tenant = ? AND closed IS NULL AND request.num > ? ORDER BY request.num LIMIT ?`,
+  sumRequests: `SELECT COUNT(*) AS n, TOTAL(num) AS nums FROM request INDEXED BY request_open_again
+     WHERE tenant = ? AND closed IS NULL AND num BETWEEN ? AND ?`,
   nextRequest: "SELECT COALESCE(MAX(num), 0) + 1 AS num FROM request",
   addRequest:
     "INSERT INTO request (num, tenant, id, name, thread, expires_at, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -1,6 +1,6 @@
 // Requests and rules: opened, closed and remembered by appends and by nothing else; found over all threads of a tenant.
 
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { Append, RaisedRequest, RequestRow, RuleRow } from "../../store/store.ts";
 import { type Bench, command, type StoreCheck, times, unique } from "./bench.ts";
 
@@ -32,6 +32,43 @@ export const requestCases = {
         { ...b, threadId: "two" },
       ],
     );
+  },
+
+  "L4: open requests are read page by page, each once, also while some are closed and raised": async (t) => {
+    const key = t.key();
+    const raised = times(9, (i) => request(`r${9 - i}`, i === 4 ? { expiresAt: 9_000 } : {}));
+    const fence = await t.append(key, t.taking(0, { raise: raised }));
+    for (const limit of [1, 2, 3, 8, 9, 10]) {
+      const read: RequestRow[] = [];
+      for (let after: number | undefined; ; ) {
+        const page = await t.store.requests(t.tenant, { after, limit });
+        ok(page.length <= limit);
+        read.push(...page);
+        if (page.length < limit) break;
+        after = page.at(-1)!.place!;
+      }
+      const places = read.map(({ place }) => place!);
+      deepEqual(
+        places,
+        [...new Set(places)].sort((a, b) => a - b),
+      );
+      deepEqual(
+        read.map(({ place: _place, ...row }) => row),
+        raised.map((row) => ({ ...row, threadId: "thread" })),
+      );
+    }
+    const [, second] = await t.store.requests(t.tenant, { limit: 2 });
+    // The last one that was read is closed, one before it and one after it, too, and another is raised.
+    const close = [0, 1, 2].map((i) => raised[i]!.id);
+    await t.append(key, t.writing(fence, 1, { close, raise: [request("last")] }));
+    const rest = await t.store.requests(t.tenant, { after: second!.place, limit: 20 });
+    deepEqual(
+      rest.map(({ id }) => id),
+      ["r6", "r5", "r4", "r3", "r2", "r1", "last"],
+    );
+    deepEqual(await t.store.requests(`${t.tenant} other`, { limit: 5 }), []);
+    await t.store.delete(key);
+    deepEqual(await t.store.requests(t.tenant, { limit: 5 }), []);
   },
 
   "a closed request is listed no more, and its thread is still found": async (t) => {

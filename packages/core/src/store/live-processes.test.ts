@@ -55,28 +55,47 @@ describe.each(places)("readers in another process, on $name", (place) => {
     return child;
   };
 
-  test("L1, L2: text streams while the owner speaks, whenever a reader joins, and all views are the same in the end", async () => {
+  test("L1, L2: text streams while the owner speaks, a reader joins at every word, and all views are that of a reader there in the end", async () => {
     const early = listen(runner.events("thread"));
     const speaker = speak({});
     await speaker.said("began");
     const joined = [early];
-    for (const words of [1, 12, 25]) {
-      await early.until((event) => event.type === "text-delta" && event.text.includes(`word${words} `));
+    for (let words = 0; words < 40; words += 1) {
+      const isSpoken = (event: BelayEvent) => event.type === "text-delta" && event.text.includes(`word${words} `);
+      await early.until((event) => isSpoken(event) || isEnd(event));
       joined.push(listen(runner.events("thread", { after: words % 5 })));
     }
-    const [, ...late] = await Promise.all(joined.map(async (each) => (await each.until(isEnd)) && each));
+    await Promise.all(joined.map((each) => each.until(isEnd)));
     await speaker.said("ended completed");
     const whole = spoken(40);
     for (const each of joined) {
-      const shown = shownBy(each);
-      expect(whole.startsWith(shown)).toBe(true);
-      // Most of it came before the message: text streamed.
-      expect(shown.length).toBeGreaterThan(whole.length / 2);
+      expect(whole.startsWith(shownBy(each))).toBe(true);
+      const first = deltas(each.events)[0];
+      if (first !== undefined) expect(first.offset).toBe(0);
     }
-    for (const each of late) expect(deltas(each.events)[0]?.offset).toBe(0);
-    const { draft: _draft, ...view } = foldAll(early.events);
-    const { draft: _none, ...facts } = foldAll(await allFacts());
-    expect(view).toEqual(facts);
+    // Most of it came before the message: text streamed, to readers that joined late, too.
+    const lengths = joined.map((each) => shownBy(each).length);
+    expect(lengths[0]).toBeGreaterThan(whole.length / 2);
+    expect(lengths.filter((length) => length > whole.length / 2).length).toBeGreaterThan(20);
+    const told = await speaker.said("view ");
+    const there = JSON.parse(told.slice("view ".length)) as object;
+    const facts = await allFacts();
+    for (const [i, { events }] of joined.entries()) {
+      const after = i === 0 ? 0 : (i - 1) % 5;
+      // A reader has the facts before its cursor from the page that it read there.
+      const { draft: _draft, ...view } = foldAll([...facts.slice(0, after), ...events]);
+      expect(JSON.parse(JSON.stringify(view))).toEqual(there);
+    }
+  });
+
+  test("L1: an owner relays nothing without a reader elsewhere", async () => {
+    const unheard = speak({ words: 10, everyMs: 1 });
+    expect(await unheard.said("relayed ")).toBe("relayed 0");
+    await unheard.exited;
+    const heard = listen(runner.events("followed"));
+    const followed = speak({ threads: ["followed"], words: 20 });
+    await heard.until(isEnd);
+    expect(Number((await followed.said("relayed ")).slice("relayed ".length))).toBeGreaterThan(0);
   });
 
   test("L1: fifty threads are followed at once", async () => {

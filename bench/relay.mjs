@@ -1,0 +1,155 @@
+// What does it cost an owner that a reader in another process follows its thread, and how late does that reader get the text?
+// One process speaks 10,000 chunks in a SQLite file, unfollowed and followed in turns; another has only the file. They come as
+// a quick provider sends them, 2,000 a second, and once as fast as they can be made, for the cost of one. For the delay words
+// are spoken with the time in them, by the clock that both processes share.
+
+import { fork } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { agent, createRunner } from "@belay/core";
+import { sqliteStore } from "@belay/core/sqlite";
+import { answer, answerCost, median, progress, quantile } from "./measure.mjs";
+import { DatabaseSync, inFolder } from "./sqlite.mjs";
+
+const CHUNKS = 10_000;
+const ROUNDS = 12;
+/** Of the slow ones, which take five seconds each. */
+const PACED_ROUNDS = 4;
+const AT_ONCE = 10;
+const PAUSE_MS = 5;
+const WORDS = 200;
+const EVERY_MS = 50;
+const FINISH = { type: "finish", finish: "stop", usage: { inputTokens: 1, outputTokens: 1 } };
+
+const pause = (ms) => new Promise((over) => setTimeout(over, ms));
+const now = () => performance.timeOrigin + performance.now();
+
+const speeches = {
+  async *fast() {
+    for (let i = 0; i < CHUNKS; i++) {
+      yield "some words ";
+      // As chunks come from a socket: others have their turn between them.
+      if (i % AT_ONCE === 0) await new Promise((over) => setImmediate(over));
+    }
+  },
+  async *paced() {
+    const started = performance.now();
+    for (let i = 0; i < CHUNKS; i++) {
+      yield "some words ";
+      const due = started + (i / AT_ONCE) * PAUSE_MS;
+      if (i % AT_ONCE === 0) await pause(Math.max(0, due - performance.now()));
+    }
+  },
+  async *timed() {
+    for (let i = 0; i < WORDS; i++) {
+      yield `${now()} `;
+      await pause(EVERY_MS);
+    }
+  },
+};
+
+/** Speaks as the last message asks it to. */
+const model = {
+  id: "speaker",
+  async *stream({ messages }) {
+    const asked = JSON.stringify(messages.at(-1));
+    const [, speech] = Object.entries(speeches).find(([name]) => asked.includes(`speak ${name}`));
+    for await (const text of speech()) yield { type: "text", text };
+    yield FINISH;
+  },
+};
+
+if (process.argv[2] === "reader") await follow(process.argv[3]);
+else await inFolder(measure);
+
+async function follow(path) {
+  const runner = createRunner({ store: sqliteStore(new DatabaseSync(path)) });
+  process.on("message", ({ threadId, end }) => (end ? process.exit() : read(threadId)));
+  process.send({ ready: true });
+  async function read(threadId) {
+    const delays = [];
+    for await (const event of runner.events(threadId)) {
+      if (event.type === "text-delta") {
+        const heard = now();
+        for (const said of event.text.trim().split(" ").map(Number)) if (said > 1e12) delays.push(heard - said);
+      }
+      if (event.type === "state" && event.state === "completed") break;
+    }
+    process.send({ over: threadId, delays });
+  }
+}
+
+async function measure(folder) {
+  const path = join(folder, "threads.db");
+  const runner = createRunner({ agent: agent({ name: "speaker", model }), store: sqliteStore(new DatabaseSync(path)) });
+  const child = fork(fileURLToPath(import.meta.url), ["reader", path], { execArgv: [] });
+  const told = (is) =>
+    new Promise((resolve) => {
+      const hear = (message) => {
+        if (!is(message)) return;
+        child.off("message", hear);
+        resolve(message);
+      };
+      child.on("message", hear);
+    });
+  await told(({ ready }) => ready);
+
+  async function speak(threadId, isFollowed, speech) {
+    const session = await runner.open(threadId);
+    let over;
+    if (isFollowed) {
+      over = told((message) => message.over === threadId);
+      child.send({ threadId });
+      // It has called by now; the owner hears it when it begins.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    const started = performance.now();
+    const { status } = await session.run(`speak ${speech}`).result;
+    const ms = performance.now() - started;
+    if (status !== "completed") throw new Error(`${threadId}: ${status}`);
+    return { ms, delays: (await over)?.delays ?? [] };
+  }
+
+  async function inTurns(speech, rounds, warmup) {
+    const samples = { alone: [], followed: [] };
+    for (let round = -warmup; round < rounds; round++) {
+      for (const name of round % 2 === 0 ? ["alone", "followed"] : ["followed", "alone"]) {
+        const { ms } = await speak(`${speech} ${name} ${round}`, name === "followed", speech);
+        if (round >= 0) samples[name].push(ms);
+      }
+      progress(`${speech} ${round}/${rounds}`);
+    }
+    return samples;
+  }
+
+  const paced = await inTurns("paced", PACED_ROUNDS, 1);
+  answer({
+    name: `${CHUNKS} chunks, 2,000 a second, followed from another process`,
+    unit: "ms",
+    measured: median(paced.followed),
+    floor: median(paced.alone),
+    target: 1.05,
+    judged: "ratio",
+  });
+  const fast = await inTurns("fast", ROUNDS, 3);
+  answerCost({
+    name: "a chunk that is relayed, over one that is not",
+    per: CHUNKS / 1_000,
+    measured: fast.followed,
+    floor: fast.alone,
+  });
+  const { delays } = await speak("timed", true, "timed");
+  if (delays.length < WORDS / 2) throw new Error(`Only ${delays.length} words came as they were spoken.`);
+  for (const [name, q, target] of [
+    ["p50", 0.5, 60],
+    ["p99", 0.99, 200],
+  ])
+    answer({
+      name: `a word to a reader in another process, ${name}`,
+      unit: "ms",
+      measured: quantile(delays, q),
+      target,
+    });
+  child.send({ end: true });
+  await runner.close();
+}
