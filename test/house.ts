@@ -324,6 +324,7 @@ export const doors: Record<string, readonly string[]> = {
     "Append",
     "Appended",
     "BelayError",
+    "Bus",
     "Change",
     "Clock",
     "Command",
@@ -368,6 +369,7 @@ export const doors: Record<string, readonly string[]> = {
   ],
   "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],
   "postgres.ts": [
+    "Bus",
     "PostgresClient",
     "PostgresPool",
     "PostgresQuery",
@@ -375,7 +377,7 @@ export const doors: Record<string, readonly string[]> = {
     "PostgresStoreOptions",
     "postgresStore",
   ],
-  "redis.ts": ["RedisClient", "RedisStoreOptions", "redisStore"],
+  "redis.ts": ["RedisClient", "RedisStoreOptions", "redisBus", "redisStore"],
   "dispatch.ts": [
     "Dispatcher",
     "EngineWake",
