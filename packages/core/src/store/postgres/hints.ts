@@ -2,7 +2,7 @@
 // look at the rows where neither came through. Rows are written first, hints sent after: a hint that is lost costs
 // time and nothing else.
 //
-// One piece: watching, sending and the connection that listens have one lifetime, and each waits for the others.
+// It is one piece: watching, sending and the connection that listens have one lifetime.
 //
 // 1. NOTIFY is no part of a write: it would have all writers wait for one lock. Hints of appends that follow each other
 //    closely go together; a command's goes at once, for it may be a stop.
