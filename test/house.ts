@@ -326,6 +326,7 @@ export const doors: Record<string, readonly string[]> = {
     "Append",
     "Appended",
     "BelayError",
+    "Bus",
     "Change",
     "Clock",
     "Command",
@@ -371,6 +372,7 @@ export const doors: Record<string, readonly string[]> = {
   ],
   "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],
   "postgres.ts": [
+    "Bus",
     "PostgresClient",
     "PostgresPool",
     "PostgresQuery",
@@ -378,7 +380,7 @@ export const doors: Record<string, readonly string[]> = {
     "PostgresStoreOptions",
     "postgresStore",
   ],
-  "redis.ts": ["RedisClient", "RedisStoreOptions", "redisStore"],
+  "redis.ts": ["RedisClient", "RedisStoreOptions", "redisBus", "redisStore"],
   "dispatch.ts": [
     "Dispatcher",
     "EngineWake",

@@ -6,6 +6,7 @@ export type { ErrorCode } from "./error.ts";
 export { BelayError, belayError, isBelayError } from "./error.ts";
 export type { Line } from "./journal/codec.ts";
 export type { SessionState } from "./lifecycle.ts";
+export type { Bus } from "./store/bus.ts";
 export { inListOrder } from "./store/list-order.ts";
 export { isGone } from "./store/owner.ts";
 export type { ShardedStoreOptions } from "./store/sharded-store.ts";

@@ -107,7 +107,7 @@ describe(`a front and four workers, by ${engine}`, () => {
     const tookMs = Date.now() - killedAt;
     console.log(`${engine}: taken over after ${tookMs} ms, with a lease of ${LEASE_MS} ms`);
     expect(tookMs).toBeLessThan(LEASE_MS + 2_000 + BUSY_MS);
-    await front.interrupt("taken");
+    expect(await front.interrupt("taken")).toMatchObject({ accepted: true });
     await start(place).said("works");
   });
 
@@ -121,6 +121,9 @@ describe(`a front and four workers, by ${engine}`, () => {
     const leaving = workers.slice(0, 2);
     const toldAt = Date.now();
     for (const worker of leaving) worker.signal("SIGTERM");
+    // A thread that a person has stopped is left alone.
+    const talked = (await store.threads("default")).filter(({ threadId }) => !threadId.startsWith("steps"));
+    expect(talked.filter(({ state }) => state !== "paused")).toEqual([]);
     expect(await Promise.all(leaving.map(async ({ exited }) => (await exited).code))).toEqual([0, 0]);
     const leftAfterMs = Date.now() - toldAt;
     await until(async () => {

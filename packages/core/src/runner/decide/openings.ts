@@ -14,6 +14,7 @@ import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Scope, Taken, ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
+import type { PauseType } from "../../lifecycle.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import type { GuardOptions } from "../given/command-options.ts";
 import type { readInput } from "../given/input.ts";
@@ -26,7 +27,7 @@ import { inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mail
 import type { Opening } from "./opening.ts";
 import { inputHooks } from "./reply-input.ts";
 import { answerFact, expiries } from "./requests.ts";
-import { refuseIfStale } from "./stale.ts";
+import { refuseIfStale, stale } from "./stale.ts";
 import { underWay } from "./under-way.ts";
 
 type Inputs = ReturnType<typeof readInput>;
@@ -97,6 +98,8 @@ export interface Going {
   readonly guard?: GuardOptions;
   /** sha256 of the token that it goes on by. */
   readonly tokenHash?: string | undefined;
+  /** The pause that a worker continues by itself. Another pause since then is a person's: the worker is refused with STALE. */
+  readonly ofPause?: PauseType | undefined;
 }
 
 export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place: FramePlace, asked: Going): Opening {
@@ -107,6 +110,8 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     const { run } = state;
     const present = { runId: run?.id, segment: run?.segment ?? 0, state: state.state };
     refuseIfStale(state.threadId, going.guard ?? {}, present);
+    const paused = state.state === "running" ? "crash" : state.pauseType;
+    if (going.ofPause !== undefined && going.ofPause !== paused) throw stale(state.threadId, {}, present);
     refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
     const given: (readonly [string, Answer])[] = [];

@@ -225,7 +225,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#begin(threadId, "resume", options, (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
-      return resumeRun(thread, options, tokenHash);
+      return resumeRun(thread, options, { tokenHash });
     });
   }
 
@@ -715,6 +715,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 /** Another process was faster, or this one has let go of the thread. */
 function unlessOutrun(error: unknown): void {
   const { code } = error as Partial<BelayError>;
-  if (!["ALREADY_RUNNING", "FENCED", "SESSION_CLOSED", "STORE_CONFLICT", "THREAD_BUSY"].includes(code ?? ""))
+  if (!["ALREADY_RUNNING", "FENCED", "SESSION_CLOSED", "STALE", "STORE_CONFLICT", "THREAD_BUSY"].includes(code ?? ""))
     throw error;
 }

@@ -5,7 +5,7 @@ import { belayError } from "../../error.ts";
 import type { Taken } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import { inputFacts } from "../decide/facts.ts";
-import { goOn, newRun } from "../decide/openings.ts";
+import { type Going, goOn, newRun } from "../decide/openings.ts";
 import { refuseIfStale } from "../decide/stale.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkResume, type ResumeOptions, type RunOptions, readPatch } from "../given/options.ts";
@@ -38,8 +38,11 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   return thread.start(place, newRun(thread, place, inputs, begin, options), options);
 }
 
-/** Begins the next segment of the last run. With a `tokenHash`, it needs the pause with that token. */
-export function resumeRun(thread: LiveThread, options: ResumeOptions, tokenHash?: string): LiveRun {
+/** Narrows a resume to the pause that has this token, or that a worker continues by itself. */
+export type OnlyPause = Pick<Going, "tokenHash" | "ofPause">;
+
+/** Begins the next segment of the last run. */
+export function resumeRun(thread: LiveThread, options: ResumeOptions, only: OnlyPause = {}): LiveRun {
   const answers = checkResume(options, thread.setup.maxBytes);
   const { id } = options;
   const known = id === undefined ? undefined : askedBefore(thread, id);
@@ -55,7 +58,7 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, tokenHash?
   const { mode, drift = "warn", by, to } = options;
   const patch = readPatch(options, thread.setup.maxBytes);
   const place = thread.place(runId, segment + 1);
-  const opening = goOn(thread, place, { mode, inputs, answers, drift, to, patch, by, id, guard: options, tokenHash });
+  const opening = goOn(thread, place, { mode, inputs, answers, drift, to, patch, by, id, guard: options, ...only });
   return thread.start(place, opening, options, inputs.length > 0 || answers.size > 0);
 }
 
@@ -69,7 +72,7 @@ function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
   if (running?.run.runId === runId) return running.run;
   const last = running === undefined && recall.standing.runId === runId;
   // Its process died: the same command again continues it. A run that a person stopped stays stopped.
-  if (last && thread.pauseType === "crash") return resumeRun(thread, {});
+  if (last && thread.pauseType === "crash") return resumeRun(thread, {}, { ofPause: "crash" });
   return followed(thread, known);
 }
 

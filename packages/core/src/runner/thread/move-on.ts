@@ -27,7 +27,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
     await thread.tenure?.over;
     await thread.append(restsOn(thread.setup.clock.now()));
   } else if (thread.pauseType === "tool_interrupt") {
-    await ended(resumeRun(thread, {}));
+    await ended(resumeRun(thread, {}, { ofPause: "tool_interrupt" }));
   } else if (thread.pauseType === "crash") {
     const { crashes } = await thread.recall.load(true);
     if (crashes >= mostCrashes) {
@@ -40,7 +40,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
     if (isLast && [...lastTries].some(isStuck)) return;
     if (isLast) lastTries.add(thread);
     try {
-      await ended(resumeRun(thread, {}));
+      await ended(resumeRun(thread, {}, { ofPause: "crash" }));
     } finally {
       lastTries.delete(thread);
     }

@@ -2,22 +2,33 @@
 // look at the rows where neither came through. Rows are written first, hints sent after: a hint that is lost costs
 // time and nothing else.
 //
+// It is one piece: watching, sending and the connection that listens have one lifetime.
+//
 // 1. NOTIFY is no part of a write: it would have all writers wait for one lock. Hints of appends that follow each other
 //    closely go together; a command's goes at once, for it may be a stop.
 // 2. One connection listens, only while someone watches. When it is cut, another one takes its place, and all watchers
 //    are told to look: what came meanwhile was heard by nobody.
 // 3. Only who watches in the foreground keeps the process alive.
-// 4. Other channels may be heard on the same connection, for as long as it is open (relay.ts).
+// 4. An append has a hint only if a process elsewhere may follow the thread or its tenant (followed.ts).
+// 5. Other channels may be heard on the same connection, for as long as it is open (relay.ts).
 
 import { randomBytes } from "node:crypto";
+import type { Bus } from "../bus.ts";
 import type { Change, ThreadKey } from "../store.ts";
 import { fromText } from "../text.ts";
 import type { Calls } from "./calls.ts";
+import { AGAIN_MS, ASK, Followed } from "./followed.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { bytes, tenantName } from "./rows.ts";
 
 interface TenantWatcher {
   readonly changed: (threadId?: string) => void;
+}
+
+interface Begin {
+  readonly background: boolean;
+  /** Waits for appends, and not only for commands. */
+  readonly follows: boolean;
 }
 
 interface Watcher {
@@ -43,11 +54,16 @@ const MOST_RECONNECT_MS = 5_000;
 /** A connection that says nothing for so long is no use to listen on, and would keep the pool from closing. */
 const ANSWER_MS = 2_000;
 const EVERYTHING = "*";
+/** How soon others have heard that a thread is followed. */
+const HEARD_MS = 30;
 
 export class Hints {
   readonly #pool: PostgresPool;
   readonly #calls: Calls;
   readonly #channel: string;
+  /** Takes the place of NOTIFY, and of the connection that listens. */
+  readonly #bus: Bus | undefined;
+  #leaveBus: (() => void) | undefined;
   readonly #pollMs: number;
   /** So that it can tell its own hints. */
   readonly #id = randomBytes(6).toString("hex");
@@ -61,6 +77,7 @@ export class Hints {
   /** Hints from elsewhere, of threads that nobody watched when they came. */
   readonly #recent = new Map<string, number>();
   readonly #unsent = new Set<string>();
+  readonly #followed = new Followed();
   /** The sums of watched threads when it last looked. */
   #sums = new Map<string, string>();
   #foreground = 0;
@@ -76,12 +93,13 @@ export class Hints {
   /** Listeners on other channels. */
   readonly #others = new Map<string, (payload: string) => void>();
 
-  constructor(pool: PostgresPool, calls: Calls, channel: string, pollMs: number) {
+  constructor(pool: PostgresPool, calls: Calls, channel: string, pollMs: number, bus?: Bus) {
     this.#pool = pool;
+    this.#bus = bus;
     this.#calls = calls;
     this.#channel = channel;
     // Listening takes a connection for itself: where there is only one, nothing would be left to write with.
-    this.#pollMs = pool.options?.max === 1 ? Math.min(pollMs, DEAF_POLL_MS) : pollMs;
+    this.#pollMs = bus === undefined && pool.options?.max === 1 ? Math.min(pollMs, DEAF_POLL_MS) : pollMs;
   }
 
   watch(thread: string, changed: Watcher["changed"], only?: Change, background = false): () => void {
@@ -90,7 +108,7 @@ export class Hints {
     this.#watchers.set(thread, set.add(entry));
     if ((this.#recent.get(thread) ?? 0) > Date.now() - RECENT_MS) queueMicrotask(() => set.has(entry) && changed());
     this.#recent.delete(thread);
-    return this.#begin(this.#watchers, thread, set, entry, background);
+    return this.#begin(this.#watchers, thread, set, entry, { background, follows: only !== "command" });
   }
 
   /** Calls `changed` with each thread that is appended to; without one when some may have been missed. */
@@ -99,14 +117,26 @@ export class Hints {
     const entry: TenantWatcher = { changed };
     const set = this.#tenants.get(name) ?? new Set();
     this.#tenants.set(name, set.add(entry));
-    return this.#begin(this.#tenants, name, set, entry, background);
+    return this.#begin(this.#tenants, name, set, entry, { background, follows: true });
   }
 
-  #begin<W>(watchers: Map<string, Set<W>>, key: string, set: Set<W>, entry: W, background: boolean): () => void {
+  #begin<W>(
+    watchers: Map<string, Set<W>>,
+    key: string,
+    set: Set<W>,
+    entry: W,
+    { background, follows }: Begin,
+  ): () => void {
     if (!background) this.#foreground += 1;
     clearTimeout(this.#lingerTimer);
     void this.#listen();
     this.#pollTimer ??= this.#pollLater();
+    if (follows && this.#followed.joinedAt !== undefined) {
+      this.#announce();
+      // An append that was made before its owner heard of this has no hint.
+      clearTimeout(this.#pollTimer);
+      this.#pollTimer = setTimeout(() => void this.#poll(), Math.min(this.#pollMs, HEARD_MS));
+    }
     this.#hold();
     return () => {
       if (!set.delete(entry)) return;
@@ -123,12 +153,13 @@ export class Hints {
 
   /** Listens on another channel. Returns how to end it. Someone must watch meanwhile. */
   hear(channel: string, heard: (payload: string) => void): () => void {
+    if (this.#bus !== undefined) return this.#bus.subscribe(channel, heard, () => {});
     this.#others.set(channel, heard);
-    void this.#client?.query({ text: `LISTEN ${channel}`, query_timeout: ANSWER_MS }).catch(ignore);
+    if (this.#client !== undefined) this.#ask(this.#client, `LISTEN ${channel}`).catch(ignore);
     return () => {
       if (this.#others.get(channel) !== heard) return;
       this.#others.delete(channel);
-      void this.#client?.query({ text: `UNLISTEN ${channel}`, query_timeout: ANSWER_MS }).catch(ignore);
+      if (this.#client !== undefined) this.#ask(this.#client, `UNLISTEN ${channel}`).catch(ignore);
     };
   }
 
@@ -136,9 +167,18 @@ export class Hints {
   changed(thread: string, what: Change, key?: ThreadKey): void {
     this.#tell(thread, what);
     if (key !== undefined && this.#tenants.size > 0) this.#tellTenant(tenantName(key.tenant), key.threadId);
+    if (what === "append" && key !== undefined && !this.#followed.mayBe(thread, tenantName(key.tenant))) return;
     this.#unsent.add(`${what === "command" ? "c" : "a"}${thread}`);
     if (what === "command") this.#send();
     else this.#sendSoon();
+  }
+
+  /** Says which threads and tenants are followed here, for a while. */
+  #announce(): void {
+    const threads = [...this.#watchers].filter(([, set]) => [...set].some(({ only }) => only !== "command"));
+    const names = [...threads.map(([thread]) => thread), ...this.#tenants.keys()];
+    for (const hint of this.#followed.says(names, MOST_BYTES / 2)) this.#unsent.add(hint);
+    this.#send();
   }
 
   #tell(thread: string, what?: Change): void {
@@ -197,15 +237,21 @@ export class Hints {
       if (this.#unsent.size > 0) this.#sendSoon();
     };
     // One that is lost is made up for by whoever looks.
-    this.#calls.once("notify", [this.#channel, text]).then(over, over);
+    const sent = this.#bus?.publish(this.#channel, text) ?? this.#calls.once("notify", [this.#channel, text]);
+    sent.then(over, over);
   }
 
   #heard(text: string | undefined): void {
     const [from, ...hints] = (text ?? "").split(" ");
     if (from === this.#id) return;
     for (const hint of hints) {
-      if (hint === EVERYTHING) this.#tellAll();
+      if (hint === EVERYTHING) {
+        this.#tellAll();
+        this.#followed.heardAny();
+      }
       const thread = hint.slice(1);
+      if (hint === ASK) this.#announce();
+      if (hint === ASK || this.#followed.heard(hint)) continue;
       if (this.#tenants.size > 0 && hint.startsWith("a")) {
         this.#unnamed.add(thread);
         this.#namingTimer ??= setTimeout(() => void this.#nameThreads(), GATHER_MS).unref();
@@ -226,6 +272,14 @@ export class Hints {
   }
 
   async #listen(): Promise<void> {
+    if (this.#bus !== undefined) {
+      this.#leaveBus ??= this.#bus.subscribe(
+        this.#channel,
+        (text) => this.#heard(text),
+        () => this.#joined(),
+      );
+      return;
+    }
     if (this.#client !== undefined || this.#connecting || this.#retryTimer !== undefined) return;
     if (this.#pool.options?.max === 1) return;
     this.#connecting = true;
@@ -249,12 +303,12 @@ export class Hints {
       this.#client = client;
       const channels = [this.#channel, ...this.#others.keys()];
       const listen = channels.map((channel) => `LISTEN ${channel}`).join("; ");
-      await client.query({ text: listen, query_timeout: ANSWER_MS });
+      await this.#ask(client, listen);
       this.#connecting = false;
       this.#reconnectMs = RECONNECT_MS;
       if (!this.#isWatched) return this.#leave();
       this.#hold();
-      this.#tellAll();
+      this.#joined();
     } catch {
       this.#connecting = false;
       if (client === undefined) this.#listenLater();
@@ -262,9 +316,28 @@ export class Hints {
     }
   }
 
+  /** It hears what others say from now on; what came before was heard by no one here. */
+  #joined(): void {
+    this.#followed.joinedAt = performance.now();
+    this.#tellAll();
+    this.#unsent.add(ASK);
+    this.#announce();
+    this.#send();
+  }
+
+  #asked: Promise<unknown> = Promise.resolve();
+
+  /** Has the connection that listens run a statement, after those before: it takes one at a time. */
+  #ask(client: PostgresClient, text: string): Promise<unknown> {
+    const done = this.#asked.then(() => client.query({ text, query_timeout: ANSWER_MS }));
+    this.#asked = done.catch(ignore);
+    return done;
+  }
+
   readonly #detach = new Map<PostgresClient, () => void>();
 
   #lost(client: PostgresClient): void {
+    this.#followed.joinedAt = undefined;
     if (this.#client === client) this.#client = undefined;
     this.#letGo(client, true);
     this.#listenLater();
@@ -308,12 +381,16 @@ export class Hints {
   }
 
   async #stopListening(): Promise<void> {
+    if (this.#isWatched) return;
+    this.#followed.joinedAt = undefined;
+    this.#leaveBus?.();
+    this.#leaveBus = undefined;
     const client = this.#client;
     if (client === undefined || this.#connecting || this.#isWatched) return;
     this.#client = undefined;
     this.#recent.clear();
     try {
-      await client.query({ text: "UNLISTEN *", query_timeout: ANSWER_MS });
+      await this.#ask(client, "UNLISTEN *");
       this.#letGo(client, false);
     } catch {
       this.#letGo(client, true);
@@ -329,7 +406,7 @@ export class Hints {
   }
 
   #pollLater(): NodeJS.Timeout {
-    return setTimeout(() => void this.#poll(), this.#pollMs);
+    return setTimeout(() => void this.#poll(), Math.min(this.#pollMs, AGAIN_MS));
   }
 
   async #poll(): Promise<void> {
@@ -349,7 +426,9 @@ export class Hints {
       // The next append says what is wrong with the database.
     }
     if (!this.#isWatched) return;
-    if (this.#client === undefined && performance.now() - this.#toldTenantsAt > DEAF_TENANT_MS) this.#tellTenants();
+    if (this.#followed.tick()) this.#announce();
+    if (this.#followed.joinedAt === undefined && performance.now() - this.#toldTenantsAt > DEAF_TENANT_MS)
+      this.#tellTenants();
     this.#pollTimer = this.#pollLater();
     this.#hold();
   }

@@ -13,6 +13,7 @@ import { randomUUID } from "node:crypto";
 import { belayError } from "../../error.ts";
 import type { SessionState } from "../../lifecycle.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import type { Bus } from "../bus.ts";
 import { damagedRequest } from "../damaged-request.ts";
 import type {
   Append,
@@ -69,9 +70,11 @@ export interface PostgresStoreOptions {
   readonly pollMs?: number | undefined;
   /** How long to try again when the database cannot be reached. */
   readonly retryMs?: number | undefined;
+  /** Carries hints and streamed text in place of NOTIFY, for many processes. `redisBus(client)` of `@belay/core/redis` makes one. */
+  readonly bus?: Bus | undefined;
 }
 
-const OPTIONS: KnownOptions<PostgresStoreOptions> = { schema: true, pollMs: true, retryMs: true };
+const OPTIONS: KnownOptions<PostgresStoreOptions> = { schema: true, pollMs: true, retryMs: true, bus: true };
 
 const POLL_MS = 500;
 const RETRY_MS = 10_000;
@@ -103,12 +106,14 @@ class PostgresStore implements Store {
   readonly #last = new Map<string, string>();
   readonly #hints: Hints;
 
-  constructor(pool: PostgresPool, { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS }: PostgresStoreOptions) {
+  constructor(pool: PostgresPool, options: PostgresStoreOptions) {
+    const { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS, bus } = options;
     this.#calls = new Calls(pool, quoted(schema), retryMs);
     const channel = `belay_${nameOf(schema, "")}`;
-    this.#hints = new Hints(pool, this.#calls, channel, pollMs);
+    this.#hints = new Hints(pool, this.#calls, channel, pollMs, bus);
     // Names of channels have at most 63 letters.
-    this.#relay = pool.options?.max === 1 ? undefined : new Relay(this.#calls, this.#hints, channel.slice(0, 22));
+    const isDeaf = bus === undefined && pool.options?.max === 1;
+    this.#relay = isDeaf ? undefined : new Relay(this.#calls, this.#hints, channel.slice(0, 22), bus);
     if (heard.has(pool)) return;
     heard.add(pool);
     // An idle connection that is cut is no failure: whoever needs one gets another.

@@ -2,6 +2,7 @@
 // of readers on one channel that every process with a thread in hand hears. A payload has fewer than 8,000 bytes, so a long
 // body goes in parts; a body of which a part is lost is lost.
 
+import type { Bus } from "../bus.ts";
 import { RelayRoom, type Side } from "../relay-room.ts";
 import type { RelayLine } from "../store.ts";
 import type { Calls } from "./calls.ts";
@@ -20,15 +21,17 @@ export class Relay {
   readonly #hints: Hints;
   /** The beginning of the names of all channels. */
   readonly #channel: string;
+  readonly #bus: Bus | undefined;
   readonly #room = new RelayRoom();
   /** The parts of bodies that are not whole, by thread and number. */
   readonly #parts = new Map<string, string[]>();
   #unhear: (() => void) | undefined;
 
-  constructor(calls: Calls, hints: Hints, channel: string) {
+  constructor(calls: Calls, hints: Hints, channel: string, bus?: Bus) {
     this.#calls = calls;
     this.#hints = hints;
     this.#channel = channel;
+    this.#bus = bus;
   }
 
   /** `thread` is a name of hexadecimal digits. */
@@ -41,7 +44,12 @@ export class Relay {
     const unhear =
       side === "reader" && isFirst ? this.#hints.hear(down, (payload) => this.#heard("reader", payload)) : undefined;
     if (unhear !== undefined) this.#unhearers.set(thread, unhear);
-    const send = inOrder((body) => this.#calls.once("relay", [side === "owner" ? down : up, partsOf(thread, body)]));
+    const to = side === "owner" ? down : up;
+    const send = inOrder(async (body) => {
+      const parts = partsOf(thread, body);
+      if (this.#bus === undefined) await this.#calls.once("relay", [to, parts]);
+      else for (const part of parts) await this.#bus.publish(to, part);
+    });
     return {
       say: send,
       leave: () => {
