@@ -114,6 +114,7 @@ export function comparisonDoc(found, peers, versions, node) {
       "- LangGraph is `createReactAgent`. Its `SqliteSaver` gets `node:sqlite` through a small adapter, because `better-sqlite3` would have to be compiled. The version is the newest whose dependencies the registry had.",
       "- ADK has a `DatabaseSessionService`, which needs a native database driver, and OpenAI Agents lets a program write a session of its own. Neither was run on disk.",
       "- After a crash the AI SDK has no run to resume: the program sends the saved messages again. Mastra's agent gets the same input again.",
+      "- One approval, two resumes: both start at once from the saved state, as two clicks on a page or two workers would. A program around the AI SDK, OpenAI Agents or ADK holds the state itself and can guard it with a lock of its own.",
       "- A program around any of them can collect the streamed words itself and add them to its history. The table has what the library keeps.",
       "- A stop is an `AbortSignal` for all but Belay. The time ends when the call has returned to the program.",
     ].join("\n"),
