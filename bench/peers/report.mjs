@@ -108,7 +108,7 @@ export function comparisonDoc(found, peers, versions, node) {
     "## Caveats",
     [
       "- This is a benchmark by the authors of one of the libraries. `bench/peers` has one short file for each library: corrections are welcome.",
-      "- The machine was shared. Ratios below 1.5 and above 0.67 say nothing.",
+      "- The machine was shared. Ratios below 1.5 and above 0.67 say nothing. On a busy machine single ratios vary by a factor of two and more; a slow or busy disk brings those of the rows on disk nearer to 1, because every library then waits for it.",
       "- The libraries do different amounts of work. Belay records facts in memory in `loop`; LangGraph saves a checkpoint for each step; Mastra saves messages in its memory store; OpenAI Agents and ADK append to a session in memory; the AI SDK keeps nothing, and the program holds an array.",
       "- On disk: Belay, LangGraph and the program around the AI SDK write to SQLite through `node:sqlite` in WAL mode; Mastra uses LibSQL. LangGraph writes a checkpoint for each step; the program around the AI SDK rewrites the row of the conversation before and after each input.",
       "- LangGraph is `createReactAgent`. Its `SqliteSaver` gets `node:sqlite` through a small adapter, because `better-sqlite3` would have to be compiled. The version is the newest whose dependencies the registry had.",
