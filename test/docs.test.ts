@@ -59,6 +59,14 @@ test.each(pages(root))("the code in %s is the code of the files it names (npm ru
   expect(read(path)).toBe(syncDoc(read(path), root));
 });
 
+test.each(pages(root).filter((path) => path === "README.md" || /^docs\/[^/]+\.md$/.test(path)))(
+  "every program in %s comes from a file that runs",
+  (path) => {
+    const blocks = [...read(path).matchAll(/^(.*)\n```(?:ts|tsx|js|mjs|html)\n/gm)];
+    expect(blocks.filter(([, before = ""]) => !before.startsWith("<!-- from ")).map(([block]) => block)).toEqual([]);
+  },
+);
+
 test("a block takes its whole file, or one region of it without its indentation", () => {
   const folder = mkdtempSync(join(tmpdir(), "belay-docs-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -36,7 +36,7 @@ export function point(name: PointName, detail?: unknown): void {
  */
 export function onPoint(listen: PointListener): () => void {
   if (listener !== undefined) {
-    throw new Error("Another listener has the points of this process: wait until that attack is over.");
+    throw new Error("Another attack listens to the points of this process already: wait until it is over.");
   }
   listener = listen;
   return () => {
