@@ -4,8 +4,7 @@ import { get } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { agent, createRunner } from "@belay/core";
-import { scriptedModel } from "@belay/core/testing";
+import { agent, createRunner, type Model } from "@belay/core";
 import { expect, inject, test } from "vitest";
 import { startServer, type TestServer } from "./testing.ts";
 
@@ -52,8 +51,17 @@ function heap(): number {
 
 test("readers of a busy thread lose no fact, and memory stays flat; one that does not read slows neither", async () => {
   const pieces = Array.from({ length: EVENTS_A_SECOND / 2 }, (_, i) => `word ${i} of the rope `.repeat(4));
-  // Half a second of text, and then the next turn of the thread: facts and drafts in turns.
-  const model = scriptedModel(() => [{ text: pieces }], { delayMs: 1000 / EVENTS_A_SECOND - 1 });
+  // Half a second of text, and then the next turn of the thread: facts and drafts in turns. Nothing is kept of a request.
+  const model: Model = {
+    id: "speaker",
+    async *stream() {
+      for (const text of pieces) {
+        yield { type: "text", text };
+        await new Promise((resolve) => setTimeout(resolve, 1000 / EVENTS_A_SECOND - 1));
+      }
+      yield { type: "finish", finish: "stop" };
+    },
+  };
   const runner = createRunner({ agent: agent({ name: "guide", model }) });
   await using server = await startServer({ runner, rate: false });
   await (await runner.start("t", "Go.")).result;
