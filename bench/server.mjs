@@ -1,27 +1,42 @@
 // What does the way over HTTP cost? A server on loopback and a store in memory: the replay of a long thread as server-sent
-// events, of its last 200 facts, and a stop, from the request to its receipt.
+// events, of its last 200 facts, a stop, text as it streams, and a server with nothing to do.
 
 import { once } from "node:events";
+import { setImmediate as macrotask } from "node:timers/promises";
 import { agent, createRunner } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { belayServer } from "@belay/server";
 import { createAdaptorServer } from "@hono/node-server";
-import { answer, inTurns, median, quantile } from "./measure.mjs";
+import { answer, inTurns, median } from "./measure.mjs";
 
 const FACTS = 10_000;
 const STOPS = 60;
+const IDLE_MS = 5000;
+const CHUNKS = 3000;
 
-let stalls = false;
-const model = scriptedModel(() => (stalls ? [{ text: "A" }, { stall: true }] : "A rope."));
+let [stalls, speaks] = [false, false];
+const scripted = scriptedModel(() => (stalls ? [{ text: "A" }, { stall: true }] : "A rope."));
+const model = {
+  id: "guide",
+  async *stream(request, options) {
+    if (!speaks) return yield* scripted.stream(request, options);
+    // As from a socket: each chunk is a turn of the event loop.
+    for (let i = 0; i < CHUNKS; i++) {
+      await macrotask();
+      yield { type: "text", text: `word ${i} ` };
+    }
+    yield { type: "finish", finish: "stop" };
+  },
+};
 const runner = createRunner({ agent: agent({ name: "guide", model }) });
 const server = belayServer({ runner, rate: false });
 const http = createAdaptorServer({ fetch: server.fetch });
 http.listen(0, "127.0.0.1");
 await once(http, "listening");
-const base = `http://127.0.0.1:${http.address().port}/v1/threads/t`;
+const base = `http://127.0.0.1:${http.address().port}/v1/threads`;
 const headers = { authorization: `Bearer ${server.token}`, "content-type": "application/json" };
 const post = async (path, body) =>
-  (await fetch(`${base}${path}`, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  (await fetch(`${base}/${path}`, { method: "POST", headers, body: JSON.stringify(body) })).json();
 
 for (let head = 0; head < FACTS; ) {
   await (await runner.start("t", "What is a belay?")).result;
@@ -32,7 +47,7 @@ for (let head = 0; head < FACTS; ) {
 const replay = (query) => async () => {
   const started = performance.now();
   const gone = new AbortController();
-  const response = await fetch(`${base}/events?drafts=0${query}`, { headers, signal: gone.signal });
+  const response = await fetch(`${base}/t/events?drafts=0${query}`, { headers, signal: gone.signal });
   let rest = "";
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
     rest = (rest + chunk).slice(-200 - chunk.length);
@@ -63,24 +78,103 @@ answer({
   floor: median(found.direct),
   target: 1000,
 });
-answer({ name: "the last 200 of them", unit: "ms", measured: median(found.tail), target: 100 });
+answer({
+  name: "the last 200 of them, as a part of the time of all",
+  unit: "%",
+  measured: (100 * median(found.tail)) / median(found.whole),
+  target: 10,
+});
 
-stalls = true;
-const stops = [];
-for (let i = 0; i < STOPS; i++) {
-  await post("/runs", { input: "Go." });
+/** Milliseconds from a stop to its receipt. */
+let stopped = 0;
+const stopping = (stop) => async () => {
+  const threadId = `stop-${stopped++}`;
+  await (await runner.start(threadId, "Go.")).started;
   await new Promise((resolve) => setTimeout(resolve, 5));
   const started = performance.now();
-  const { accepted } = await post("/interrupt", {});
-  if (accepted) stops.push(performance.now() - started);
-}
-const all = `median ${median(stops).toFixed(1)} ms`;
+  const { accepted } = await stop(threadId);
+  if (!accepted) throw new Error("The stop was not accepted.");
+  return performance.now() - started;
+};
+stalls = true;
+const stops = await inTurns(
+  {
+    kernel: stopping((threadId) => runner.interrupt(threadId)),
+    http: stopping((threadId) => post(`${threadId}/interrupt`, {})),
+  },
+  { rounds: STOPS },
+);
+stalls = false;
 answer({
-  name: `a stop over HTTP to its receipt, p95 of ${stops.length} (${all})`,
+  name: `a stop over HTTP to its receipt, median of ${STOPS}; the floor stops by the runner`,
   unit: "ms",
-  measured: quantile(stops, 0.95),
-  target: 50,
+  measured: median(stops.http),
+  floor: median(stops.kernel),
+  judged: "over",
+  target: 5,
 });
+
+/** Microseconds a chunk, from the start of a run to its end at a reader that was there before. */
+let streams = 0;
+const streaming = (read) => async () => {
+  const threadId = `stream-${streams++}`;
+  await (await runner.start(threadId, "Hello.")).result;
+  const { head } = await runner.look(threadId);
+  const gone = new AbortController();
+  const reading = (await read(threadId, head, gone.signal))();
+  speaks = true;
+  const started = performance.now();
+  await runner.start(threadId, "Speak.");
+  const chunks = await reading;
+  const took = performance.now() - started;
+  speaks = false;
+  gone.abort();
+  if (chunks < CHUNKS * 0.99) throw new Error(`A reader got ${chunks} of ${CHUNKS} chunks.`);
+  return (took * 1000) / chunks;
+};
+const inProcess = streaming(async (threadId, after, signal) => async () => {
+  let chunks = 0;
+  for await (const event of runner.events(threadId, { after, signal })) {
+    if (event.type === "text-delta") chunks++;
+    if (event.type === "run-end") return chunks;
+  }
+});
+const overHttp = streaming(async (threadId, after, signal) => {
+  const response = await fetch(`${base}/${threadId}/events?after=${after}`, { headers, signal });
+  return async () => {
+    let [chunks, rest] = [0, ""];
+    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+      const blocks = (rest + piece).split("\n\n");
+      rest = blocks.pop();
+      chunks += blocks.filter((block) => block.startsWith("event: text-delta")).length;
+      if (blocks.some((block) => block.includes("event: run-end"))) return chunks;
+    }
+  };
+});
+const rates = await inTurns({ inProcess, overHttp }, { rounds: 9 });
+answer({
+  name: "a chunk of text through the server, median of 9; the floor is runner.events in process",
+  unit: "µs",
+  measured: median(rates.overHttp),
+  floor: median(rates.inProcess),
+  judged: "ratio",
+  target: 1.25,
+});
+
+// Readers that wait cost next to nothing: ten streams, a worker, and nothing happens.
+const idle = Array.from({ length: 10 }, () => new AbortController());
+for (const { signal } of idle) fetch(`${base}/t/events?tail=1&changes=1`, { headers, signal }).catch(() => {});
+await new Promise((resolve) => setTimeout(resolve, 1000));
+const before = process.cpuUsage();
+await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+const { user, system } = process.cpuUsage(before);
+answer({
+  name: "an idle server with ten readers, of one core",
+  unit: "%",
+  measured: (100 * (user + system)) / 1000 / IDLE_MS,
+  target: 1,
+});
+for (const each of idle) each.abort();
 await server.close({ timeoutMs: 1000 });
 http.close();
 http.closeAllConnections();

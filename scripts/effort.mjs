@@ -53,6 +53,9 @@ export const amounts = {
   racedApprovals: { test: 5, endure: 100, all: 1_000 },
   /** How long a page of the console has no connection. */
   offlineSeconds: { test: 3, endure: 10, all: 60 },
+  /** Readers of one stream of events, and how long they read. */
+  readers: { test: 30, endure: 200, all: 200 },
+  readingSeconds: { test: 3, endure: 30, all: 120 },
   /** Streams that a proxy cuts at a random byte. */
   cutStreams: { test: 12, endure: 300, all: 3_000 },
   /** Readers that join an answer, are cut off or connect again. */

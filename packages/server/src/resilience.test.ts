@@ -177,9 +177,12 @@ describe("readers", () => {
     const make = () => createRunner({ agent: agent({ name: "guide", model }), store });
     const server = await startServer({ runner: make() });
     await server.post("/threads/t/runs", { input: "Go." });
-    const stream = readStream(server, "/threads/t/events", () => false);
-    await expect.poll(() => model.requests.length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    let isOpen = false;
+    const stream = readStream(server, "/threads/t/events", () => {
+      isOpen = true;
+      return false;
+    });
+    await expect.poll(() => isOpen && model.requests.length).toBe(1);
     const closing = server.server.close({ timeoutMs: 3000 });
     expect((await stream).at(-1)).toMatchObject({ event: "bye" });
     expect((await server.get("/readyz")).status).toBe(503);

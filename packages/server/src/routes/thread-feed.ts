@@ -40,6 +40,17 @@ function isFact({ type }: Pick<BelayEvent, "type">): boolean {
   return Object.hasOwn(FACTS, type);
 }
 
+const blocks = new WeakMap<BelayEvent, string>();
+
+/** All readers of a thread get the same event: it is written out once. */
+function sharedBlock(event: BelayEvent, threadId: string, id: number | undefined): string {
+  const known = blocks.get(event);
+  if (known !== undefined) return known;
+  const made = block(event.type, sentEvent(event, threadId), id);
+  blocks.set(event, made);
+  return made;
+}
+
 export async function* threadFeed(
   { runner, site, login }: Call,
   { threadId, after, head, reset, drafts }: FeedOptions,
@@ -51,8 +62,11 @@ export async function* threadFeed(
   for await (const event of runner.events(threadId, { after, signal })) {
     const fact = isFact(event);
     if (!fact && !drafts) continue;
-    const sent = site.redact(sentEvent(event, threadId), login);
-    if (sent !== undefined) yield block(event.type, sent, fact ? event.seq : undefined);
+    const id = fact ? event.seq : undefined;
+    if (site.redacts) {
+      const sent = site.redact(sentEvent(event, threadId), login);
+      if (sent !== undefined) yield block(event.type, sent, id);
+    } else yield sharedBlock(event, threadId, id);
     if (live || !fact || event.seq < head) continue;
     live = true;
     yield block("live", { head });
