@@ -314,10 +314,12 @@ function LaneDetails({ lane, threadId }: { lane: Lane; threadId: string }) {
             )}
             {call.rule !== undefined && <span className="small dim">{t.call.allowedBy(call.rule)}</span>}
           </div>
-          <div className="grid gap-2 content-start min-w-0">
-            <span className="label">{t.call.result}</span>
-            <JsonBlock value={call.late?.output ?? call.output ?? null} />
-          </div>
+          {(call.late !== undefined || call.output !== undefined) && (
+            <div className="grid gap-2 content-start min-w-0">
+              <span className="label">{call.late === undefined ? t.call.result : t.call.lateResult}</span>
+              <JsonBlock value={call.late?.output ?? call.output ?? null} />
+            </div>
+          )}
         </>
       )}
     </section>
