@@ -3,7 +3,7 @@
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openBrowser, violations } from "./open-browser.ts";
+import { openBrowser } from "./open-browser.ts";
 import { type OpenConsole, openConsole } from "./open-console.ts";
 
 let browser: Browser;

@@ -56,7 +56,7 @@ export async function post(site: { url: string }, path: string, body: unknown, a
   const headers = { "content-type": "application/json", "x-belay": "1", cookie: `belay-demo-as=${as}` };
   const response = await fetch(`${site.url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
-  return response.json();
+  return response.status === 204 ? undefined : response.json();
 }
 
 const card = (threadId: string) => async (sites: Sites) =>
@@ -294,24 +294,10 @@ export const scenes: readonly Scene[] = [
   { name: "hostile-card", site: "odd", path: async ({ odd }) => `/inbox/${await requestOf(odd, "hostile")}` },
   { name: "hostile-thread", site: "odd", path: "/threads/hostile" },
   {
-    name: "superseded",
-    site: "odd",
-    path: "/threads/flaky",
-    prepare: async ({ odd }) => {
-      odd.setDelay(150);
-      odd.fail();
-      await post(odd, "/threads", { threadId: "flaky", agent: "flaky", input: "Say it." });
-    },
-    act: (page) => page.locator(".superseded").waitFor(),
-  },
-  {
     name: "terminated",
     site: "odd",
-    path: "/threads/proto",
-    prepare: async ({ odd }) => {
-      odd.setDelay(0);
-      await post(odd, "/threads/drifting/terminate", {});
-    },
+    path: "/threads/drifting",
+    prepare: ({ odd }) => post(odd, "/threads/drifting/terminate", {}),
   },
   // From here on the tour is changed.
   {
@@ -355,13 +341,15 @@ export const scenes: readonly Scene[] = [
   {
     name: "thread-resumed",
     site: "full",
-    path: "/threads/plan-2",
-    prepare: async ({ full }) => {
-      await post(full, "/threads/plan-2/interrupt", { reason: "too long" }, "ben").catch(() => {});
-      await post(full, "/threads/plan-2/resume", { input: "Only the two days, please." }, "ben");
+    path: "/threads/plan-4",
+    prepare: async (sites) => {
+      await streams("plan-4")(sites);
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      await post(sites.full, "/threads/plan-4/interrupt", { reason: "too long" }, "ben");
+      await post(sites.full, "/threads/plan-4/resume", { input: "Only the two days, please." }, "ben");
     },
   },
-  { name: "timeline-segments", site: "full", path: "/threads/plan-2/timeline" },
+  { name: "timeline-segments", site: "full", path: "/threads/plan-4/timeline" },
   {
     name: "thread-forked",
     site: "full",

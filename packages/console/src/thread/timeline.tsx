@@ -154,7 +154,7 @@ function Head({ chart, x, folds, times }: { chart: Chart; x(at: number): number;
             className={`absolute top-2 h-3 border-x-2 border-t-2 ${running ? "border-[var(--run-line)]" : "border-[var(--line-control)]"}`}
             style={{ left: percent(x(from)), width: `max(2px, ${percent(x(to) - x(from))})` }}
           >
-            <span className="absolute top-1 left-1 small whitespace-nowrap" title={runId}>
+            <span className="absolute top-1 left-1 right-0 small cut" title={runId}>
               {x(to) - x(from) > 0.05 ? t.timeline.segment(segment) : ""}
             </span>
           </div>
