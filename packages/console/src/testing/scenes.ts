@@ -103,6 +103,7 @@ export const scenes: readonly Scene[] = [
     site: "full",
     path: "/threads",
     act: async (page) => {
+      if (page.viewportSize()!.width < 500) return;
       for (const at of [1, 2]) await page.locator("tbody .check").nth(at).check();
     },
   },
@@ -158,11 +159,6 @@ export const scenes: readonly Scene[] = [
     site: "full",
     path: "/permissions",
     act: async (page) => {
-      await page
-        .getByLabel("Tool")
-        .first()
-        .selectOption("refund")
-        .catch(() => {});
       await button(page, "What happens?").click();
       await page.getByRole("status").last().waitFor();
     },
@@ -225,7 +221,7 @@ export const scenes: readonly Scene[] = [
     act: async (page) => {
       await page.keyboard.press("Control+k");
       await page.keyboard.type("re");
-      await page.getByRole("option").first().waitFor();
+      await page.getByRole("dialog").getByRole("option").first().waitFor();
       await page.waitForTimeout(300);
     },
   },
@@ -272,7 +268,7 @@ export const scenes: readonly Scene[] = [
     name: "empty-thread",
     site: "empty",
     path: "/threads/blank",
-    prepare: ({ empty }) => post(empty, "/threads", { threadId: "blank", agent: "guide" }),
+    prepare: ({ empty }) => post(empty, "/threads", { threadId: "blank", agent: "guide", labels: { team: "huts" } }),
   },
   { name: "empty-timeline", site: "empty", path: "/threads/blank/timeline" },
   { name: "empty-facts", site: "empty", path: "/threads/blank/facts" },

@@ -9,6 +9,7 @@ import { useNow } from "../live/use-live.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonBlock, JsonLine } from "../parts/json.tsx";
 import { Avatar } from "../parts/people.tsx";
+import { SeenText } from "../parts/seen-text.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Chart, chartOf, type Lane, scaleOf } from "../story/timeline.ts";
 import { useTexts } from "../texts/texts.ts";
@@ -196,7 +197,9 @@ function LaneRow({ lane, chart, x, folds, isChosen, onChoose }: RowProps) {
   return (
     <button type="button" className="tl-row" aria-current={isChosen} onClick={onChoose}>
       <span className="tl-name">
-        <span className={`cut ${lane.kind === "call" ? "mono pl-5" : "strong"}`}>{name}</span>
+        <span className={`cut ${lane.kind === "call" ? "mono pl-5" : "strong"}`}>
+          <SeenText text={name} />
+        </span>
         <span className="faint ml-auto flex-none">{note}</span>
       </span>
       <span className="tl-lane">
