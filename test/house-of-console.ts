@@ -27,5 +27,5 @@ export const consoleArrows: Record<string, readonly string[]> = {
   main: ["app", ...page],
   // Programs for Node: the seeded tour, and the browser that looks at it.
   demo: [],
-  testing: ["demo"],
+  testing: ["demo", "texts"],
 };

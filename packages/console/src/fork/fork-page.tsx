@@ -149,7 +149,9 @@ export function ForkPage({ threadId }: { threadId: string }) {
                           name={effect.outcome === "ok" ? "check" : effect.outcome === "error" ? "cross" : "unknown"}
                         />
                       </span>
-                      <code className="strong">{effect.key ?? effect.tool}</code>
+                      <code className="strong">
+                        <SeenText text={effect.key ?? effect.tool ?? ""} />
+                      </code>
                       <span className="args cut">
                         <JsonLine value={effect.args} />
                       </span>

@@ -64,6 +64,12 @@ export function AskCard({ ask: listed, decided, inThread = false }: CardProps) {
           kept={mineAt === undefined ? undefined : note}
           onSteer={steer}
         />
+        {ask.args !== undefined && ask.kind !== "input" && (
+          <div className="grid gap-2">
+            <span className="label">{t.call.asked}</span>
+            <ArgsGrid args={ask.args} edits={undefined} onEdit={() => {}} />
+          </div>
+        )}
         <Shown ask={ask} />
       </div>
     );
@@ -177,6 +183,12 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
     <>
       <div className="ask-body">
         <Head ask={ask} destructive={destructive} inThread={inThread} />
+        {ask.kind === "unknown" && (
+          <div className="note note-person">
+            <Icon name="unknown" />
+            <span>{t.call.unknown}</span>
+          </div>
+        )}
         {ask.args !== undefined && !isQuestion && (
           <div className="grid gap-2">
             <div className="row">

@@ -84,7 +84,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
         )}
         <h1>{t.nav.inbox}</h1>
         <span className="small faint cut">
-          {t.inbox.waiting(total)}
+          {open.data !== undefined && t.inbox.waiting(total)}
           {own.data !== undefined && total > 0 && (
             <span className="opt">, {t.inbox.forYou(own.data.items.length)}</span>
           )}
@@ -99,7 +99,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
           <div className="inbox-tools">
             <div className="seg">
               <button type="button" aria-pressed={!showsDecided} onClick={() => setParams({})}>
-                {t.inbox.open} <span className="count">{total}</span>
+                {t.inbox.open} {open.data !== undefined && <span className="count">{total}</span>}
               </button>
               <button type="button" aria-pressed={showsDecided} onClick={() => setParams({ show: "decided" })}>
                 {t.inbox.decided}
@@ -113,7 +113,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
                   checked={onlyMine}
                   onChange={(event) => setParams(event.target.checked ? { mine: "1" } : {})}
                 />
-                {t.inbox.onlyMine} ({own.data?.items.length ?? 0})
+                {t.inbox.onlyMine} {own.data !== undefined && `(${own.data.items.length})`}
               </label>
             )}
           </div>
@@ -223,7 +223,8 @@ function Card({ id, known, isDecided }: { id: string; known: Ask | DecidedAsk | 
       <span className="sr-only" aria-live="polite">
         {outcome === undefined ? "" : `${titleOf(t, ask)}: ${t.decided[outcome.how](outcome.by)}`}
       </span>
-      <AskCard ask={ask} decided={outcome} />
+      {/* The list of decisions names the person that decided; the card names the agent that asked. */}
+      <AskCard ask={isDecided ? { ...ask, by: ask.address.split("/")[0]! } : ask} decided={outcome} />
     </>
   );
 }

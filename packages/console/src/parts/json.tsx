@@ -30,7 +30,10 @@ export function JsonLine({ value, ran }: { value: Json | undefined; ran?: Json |
     room -= key.length + was.length;
     parts.push(
       <span key={key}>
-        <span className="k">{key}: </span>
+        <span className="k">
+          <SeenText text={key} />
+          {": "}
+        </span>
         {was === now ? (
           <SeenText text={was} />
         ) : (

@@ -7,7 +7,7 @@ import { useSearchParams } from "wouter";
 import { Button } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { JsonLine } from "../parts/json.tsx";
-import { SeenText } from "../parts/seen-text.tsx";
+import { SeenText, seenText } from "../parts/seen-text.tsx";
 import { Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { DemoHint } from "../shell/demo-hint.tsx";
@@ -100,7 +100,7 @@ function TryOut() {
           >
             {rows.map((row) => (
               <option key={row.threadId} value={row.threadId}>
-                {row.title || row.threadId}
+                {seenText(row.title || row.threadId)}
               </option>
             ))}
           </select>

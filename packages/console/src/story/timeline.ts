@@ -75,13 +75,17 @@ export function chartOf(
     })),
   );
   const turns = new Map<string, number>();
+  /** The last recorded turn of each agent in the present run. */
+  const recorded = new Map<string, number>();
   let before = first;
   for (const fact of facts) {
+    if (fact.type === "run-start") recorded.clear();
     if (fact.type === "message") {
       const { message, runPath, turn } = fact;
       const by = (message as { by?: string }).by;
       if (message.origin === "person") people.push({ at: fact.at, name: by ?? "", words: "" });
       if (message.role === "assistant" && message.origin === "model") {
+        recorded.set(runPath, turn);
         const lane = `${runPath}#${turn}#${fact.runId}`;
         turns.set(lane, (turns.get(lane) ?? 0) + 1);
         const inside = runPath.includes("/") ? runPath.slice(runPath.indexOf("/") + 1) : "";
@@ -108,10 +112,11 @@ export function chartOf(
     lanes.push({
       key: `d${answer.messageId}`,
       kind: "turn",
-      name: String(view.draft.turns.find(({ runPath }) => runPath === answer.runPath)?.turn ?? ""),
+      name: String((recorded.get(answer.runPath) ?? 0) + 1),
       note: "",
       indent: false,
-      bars: [{ kind: "now", from: Math.max(before, answer.at), to: now }],
+      // A reader that joins in mid-answer sees it late: the model was asked after the last fact.
+      bars: [{ kind: "now", from: before, to: now }],
       people: [],
       late: undefined,
       seq: view.head,

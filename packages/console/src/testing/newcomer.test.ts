@@ -1,9 +1,9 @@
-// A newcomer in a real browser, with the real server and real runs: sees a run stream, stops it, reads the receipt, approves
-// an edited call, answers a question, forks with the effects in view.
+// The tour in a real browser, with the real server and real runs: decisions, roles, a lost connection, hostile text, a phone.
+// What a newcomer does from the first look on is in newcomer.sweep.
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openBrowser, violations } from "./open-browser.ts";
+import { openBrowser } from "./open-browser.ts";
 import { type OpenConsole, openConsole } from "./open-console.ts";
 
 let browser: Browser;
@@ -39,78 +39,6 @@ async function inboxIds(page: Page): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(items.map(({ id, threadId }) => [threadId, id]));
 }
 
-describe("a newcomer, by mouse", () => {
-  test("sees a run stream, stops it, reads its receipt, and continues from there", async () => {
-    const { page, context, errors } = await visit("anna");
-    await page.goto(`${console_.url}/threads`);
-    await page.getByRole("button", { name: "New thread" }).click();
-    await page.getByLabel("What to do").fill("Plan two days for us.");
-    await page.getByLabel("Agent").last().selectOption("guide");
-    await page.getByRole("button", { name: /^Start/ }).click();
-    await page.getByText("Reintal").first().waitFor();
-    await page.locator(".bar").getByRole("button", { name: /^Stop/ }).click();
-    const receipt = page.getByRole("region", { name: "Receipt of the stop" });
-    await receipt.waitFor();
-    expect(await receipt.innerText()).toMatch(/Stopped by anna.*kept exactly as shown[\s\S]*\d+ ms/);
-    const shown = await page.locator(".msg .md").last().innerText();
-    await page.getByRole("button", { name: /^Continue/ }).click();
-    await page.getByText("Resumed").first().waitFor();
-    await page.getByText("writing").waitFor();
-    // The cut answer stays exactly as it was shown.
-    expect(await page.locator(".msg .md").nth(1).innerText()).toBe(shown);
-    await page.locator(".bar").getByRole("button", { name: /^Stop/ }).click();
-    await receipt.nth(1).waitFor();
-    expect(errors).toEqual([]);
-    await context.close();
-  });
-
-  test("edits a call and approves it: the thread shows both, and the person", async () => {
-    const { page, context, errors } = await visit("anna");
-    await page.goto(`${console_.url}/inbox`);
-    await page.getByRole("link", { name: /refund/i }).click();
-    await page.getByRole("button", { name: "Edit" }).click();
-    await page.getByLabel("euros").fill("90");
-    await page.getByRole("button", { name: "Approve with 1 change" }).click();
-    await page.getByRole("button", { name: "Send now" }).click();
-    await page.getByText("Approved by anna").first().waitFor();
-    await page.goto(`${console_.url}/threads/refund-b`);
-    await page.getByText("anna changed it").waitFor();
-    const call = page.locator(".call", { hasText: "refund" });
-    expect(await call.innerText()).toMatch(/euros: 900 90/);
-    expect(errors).toEqual([]);
-    await context.close();
-  });
-
-  test("answers a question by the fields of its schema", async () => {
-    const { page, context, errors } = await visit("anna");
-    await page.goto(`${console_.url}/inbox/${(await inboxIdsOf("room"))!}`);
-    expect(await page.getByRole("button", { name: "Answer", exact: true }).isDisabled()).toBe(true);
-    await page.getByLabel("Waxenstein, floor 4").check();
-    await page.getByRole("button", { name: "Answer", exact: true }).click();
-    await page.getByRole("button", { name: "Send now" }).click();
-    await page.getByText("Answered by anna").first().waitFor();
-    await page.goto(`${console_.url}/threads/room`);
-    await page.getByText("Booked. I sent the invitation.").waitFor();
-    expect(errors).toEqual([]);
-    await context.close();
-  });
-
-  test("forks only after having seen the effects", async () => {
-    const { page, context, errors } = await visit("anna");
-    await page.goto(`${console_.url}/threads/zugspitze/fork`);
-    await page.getByText("Not undone by going back").waitFor();
-    await page.getByText("book", { exact: true }).waitFor();
-    const fork = page.getByRole("button", { name: "Only fork" });
-    expect(await fork.isDisabled()).toBe(true);
-    await page.getByLabel("I have seen these 2 effects").check();
-    await fork.click();
-    await page.getByText("Forked from").first().waitFor();
-    expect(page.url()).not.toContain("/threads/zugspitze");
-    expect(errors).toEqual([]);
-    await context.close();
-  });
-});
-
 async function inboxIdsOf(threadId: string): Promise<string | undefined> {
   const response = await console_.demo.fetch(new Request(`${console_.url}/v1/inbox`));
   const { items } = (await response.json()) as { items: { id: string; threadId: string }[] };
@@ -118,6 +46,39 @@ async function inboxIdsOf(threadId: string): Promise<string | undefined> {
 }
 
 describe("deciding", () => {
+  test("by keys: an edited call is approved, taken back before it is sent, and approved again", async () => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(`${console_.url}/inbox/${(await inboxIdsOf("refund-b"))!}`);
+    await page.getByRole("button", { name: /^Approve/ }).waitFor();
+    await page.waitForTimeout(400);
+    await page.keyboard.press("e");
+    await page.getByLabel("euros").fill("90");
+    await page.getByLabel("euros").blur();
+    await page.keyboard.press("a");
+    await page.getByText(/is sent in/).waitFor();
+    await page.keyboard.press("u");
+    await page.getByRole("button", { name: /^Approve with 1 change/ }).waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("heading", { name: "Approved by anna" }).waitFor();
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  test("on a phone a destructive call is approved by holding, not by a tap", async () => {
+    const page = await browser.newPage({ viewport: { width: 360, height: 740 }, hasTouch: true });
+    page.setDefaultTimeout(15_000);
+    await page.goto(`${console_.url}/inbox/${(await inboxIdsOf("deploy"))!}`);
+    const approve = page.getByRole("button", { name: /^Approve/ });
+    await approve.waitFor();
+    await approve.tap();
+    await page.waitForTimeout(700);
+    expect(await page.getByText(/is sent in/).count()).toBe(0);
+    await approve.dispatchEvent("pointerdown", { pointerType: "touch" });
+    await page.getByText(/is sent in/).waitFor();
+    await page.getByRole("button", { name: "Undo" }).tap();
+    await page.close();
+  });
+
   test("two people approve the last vote at once: the loser's card names the winner, and no key or press decides by itself", async () => {
     const [anna, carla] = await Promise.all([visit("anna"), visit("carla")]);
     const id = (await inboxIdsOf("deploy"))!;
@@ -169,28 +130,7 @@ describe("deciding", () => {
   });
 });
 
-describe("every page", () => {
-  test.each([
-    "/inbox",
-    "/threads",
-    "/threads/transfer",
-    "/threads/transfer/timeline",
-    "/threads/transfer/facts?fact=5",
-    "/threads/offer-ann/graph",
-    "/threads/zugspitze/fork",
-    "/agents/support",
-    "/permissions",
-    "/threads/none",
-  ])("%s breaks no rule of WCAG A and AA", async (path) => {
-    const { page, context, errors } = await visit("anna");
-    await page.goto(console_.url + path);
-    await page.locator("main").waitFor();
-    await page.waitForTimeout(400);
-    expect(await violations(page)).toEqual([]);
-    expect(errors).toEqual([]);
-    await context.close();
-  });
-
+describe("a connection", () => {
   test("a lost connection is said, and what was missed comes by the cursor", async () => {
     const { page, context, errors } = await visit("anna");
     await page.goto(`${console_.url}/threads/zugspitze`);

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { agent, createRunner, jsonSchema, type Model, type Runner, tool } from "@belay/core";
+import { agent, createRunner, humanApproval, jsonSchema, type Model, type Runner, tool } from "@belay/core";
 import { belayServer } from "@belay/server";
 import { ensureConsole } from "../../../../scripts/build-console.mjs";
 import { plannedModel } from "../demo/model.ts";
@@ -28,7 +28,7 @@ export const HOSTILE = {
   turned: "pay \u202Elive\u202C me\u200B\u2066",
   constructor: "prototype",
   osc: "\u001b]8;;https://evil.example\u0007click\u001b]8;;\u0007",
-  line: "x".repeat(100_000),
+  line: "x".repeat(1_000_000),
 };
 
 const LEDGER = "The ledger has 41 rows, and row 7 is the one to look at.";
@@ -45,6 +45,22 @@ function agents(version: 1 | 2, pace: { ms: number }, paid: unknown[], fails: Pr
       return { paid: true };
     },
   });
+  // The names and reasons are as hostile as the arguments.
+  const shout = tool({
+    name: "shout",
+    description: HOSTILE.html,
+    input: jsonSchema<Record<string, unknown>>({ type: "object" }),
+    needsApproval: () =>
+      humanApproval(`${HOSTILE.turned} ${HOSTILE.html}`, {
+        context: {
+          path: `../${HOSTILE.turned}/${HOSTILE.html}.txt`,
+          before: `${HOSTILE.html}\n`,
+          after: `${HOSTILE.turned}\n`,
+          note: HOSTILE.link,
+        },
+      }),
+    execute: () => HOSTILE.html,
+  });
   const count = tool({
     name: "count",
     description: "Counts.",
@@ -58,6 +74,15 @@ function agents(version: 1 | 2, pace: { ms: number }, paid: unknown[], fails: Pr
         calls: [{ tool: "pay", args: HOSTILE }],
       };
     }
+    if (/shouted/.test(question) && turn === 0)
+      return {
+        say: HOSTILE.turned,
+        calls: [
+          { tool: shout.name, args: { "<i>key</i>\u200B": HOSTILE.turned } },
+          // No agent can have a tool of this name, but a model can ask for it.
+          { tool: "no<b>\u202Etool", args: {} },
+        ],
+      };
     // The kernel refuses such a key, and says so to the model.
     if (/proto/.test(question) && turn === 0)
       return { say: "I try.", calls: [{ tool: "pay", args: JSON.parse('{"__proto__":{"admin":true}}') }] };
@@ -68,7 +93,7 @@ function agents(version: 1 | 2, pace: { ms: number }, paid: unknown[], fails: Pr
     return { say: turn > 0 ? "Done." : LEDGER };
   };
   const model = plannedModel(version === 1 ? "demo-4" : "demo-5", plan, () => pace.ms);
-  const clerk = agent({ name: "clerk", model, tools: version === 1 ? [pay] : [pay, count] });
+  const clerk = agent({ name: "clerk", model, tools: version === 1 ? [pay, shout] : [pay, shout, count] });
   return [clerk, agent({ name: "flaky", model: flakyModel(pace, fails) })];
 }
 
@@ -117,6 +142,7 @@ export async function openOddSite(): Promise<OddSite> {
   await (await run("torn", "pay 7")).result;
   await (await run("hostile", "hostile")).result;
   await (await run("proto", "proto")).result;
+  await (await run("shouted", "shouted")).result;
   await first.runner.label("hostile", { title: `${HOSTILE.turned} ${HOSTILE.html}` });
   pace.ms = 20;
   const drifting = await run("drifting", "long");

@@ -56,7 +56,7 @@ export async function post(site: { url: string }, path: string, body: unknown, a
   const headers = { "content-type": "application/json", "x-belay": "1", cookie: `belay-demo-as=${as}` };
   const response = await fetch(`${site.url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
-  return response.json();
+  return response.status === 204 ? undefined : response.json();
 }
 
 const card = (threadId: string) => async (sites: Sites) =>
@@ -103,6 +103,7 @@ export const scenes: readonly Scene[] = [
     site: "full",
     path: "/threads",
     act: async (page) => {
+      if (page.viewportSize()!.width < 500) return;
       for (const at of [1, 2]) await page.locator("tbody .check").nth(at).check();
     },
   },
@@ -158,11 +159,6 @@ export const scenes: readonly Scene[] = [
     site: "full",
     path: "/permissions",
     act: async (page) => {
-      await page
-        .getByLabel("Tool")
-        .first()
-        .selectOption("refund")
-        .catch(() => {});
       await button(page, "What happens?").click();
       await page.getByRole("status").last().waitFor();
     },
@@ -225,7 +221,7 @@ export const scenes: readonly Scene[] = [
     act: async (page) => {
       await page.keyboard.press("Control+k");
       await page.keyboard.type("re");
-      await page.getByRole("option").first().waitFor();
+      await page.getByRole("dialog").getByRole("option").first().waitFor();
       await page.waitForTimeout(300);
     },
   },
@@ -268,16 +264,6 @@ export const scenes: readonly Scene[] = [
   { name: "empty-inbox", site: "empty", path: "/inbox" },
   { name: "empty-decided", site: "empty", path: "/inbox?show=decided" },
   { name: "empty-threads", site: "empty", path: "/threads" },
-  {
-    name: "empty-thread",
-    site: "empty",
-    path: "/threads/blank",
-    prepare: ({ empty }) => post(empty, "/threads", { threadId: "blank", agent: "guide" }),
-  },
-  { name: "empty-timeline", site: "empty", path: "/threads/blank/timeline" },
-  { name: "empty-facts", site: "empty", path: "/threads/blank/facts" },
-  { name: "empty-graph", site: "empty", path: "/threads/blank/graph" },
-  { name: "empty-fork", site: "empty", path: "/threads/blank/fork" },
   { name: "empty-permissions", site: "empty", path: "/permissions" },
   { name: "damaged-list", site: "odd", path: "/threads" },
   { name: "damaged-thread", site: "odd", path: "/threads/ledger" },
@@ -294,24 +280,10 @@ export const scenes: readonly Scene[] = [
   { name: "hostile-card", site: "odd", path: async ({ odd }) => `/inbox/${await requestOf(odd, "hostile")}` },
   { name: "hostile-thread", site: "odd", path: "/threads/hostile" },
   {
-    name: "superseded",
-    site: "odd",
-    path: "/threads/flaky",
-    prepare: async ({ odd }) => {
-      odd.setDelay(150);
-      odd.fail();
-      await post(odd, "/threads", { threadId: "flaky", agent: "flaky", input: "Say it." });
-    },
-    act: (page) => page.locator(".superseded").waitFor(),
-  },
-  {
     name: "terminated",
     site: "odd",
-    path: "/threads/proto",
-    prepare: async ({ odd }) => {
-      odd.setDelay(0);
-      await post(odd, "/threads/drifting/terminate", {});
-    },
+    path: "/threads/drifting",
+    prepare: ({ odd }) => post(odd, "/threads/drifting/terminate", {}),
   },
   // From here on the tour is changed.
   {
@@ -355,13 +327,15 @@ export const scenes: readonly Scene[] = [
   {
     name: "thread-resumed",
     site: "full",
-    path: "/threads/plan-2",
-    prepare: async ({ full }) => {
-      await post(full, "/threads/plan-2/interrupt", { reason: "too long" }, "ben").catch(() => {});
-      await post(full, "/threads/plan-2/resume", { input: "Only the two days, please." }, "ben");
+    path: "/threads/plan-4",
+    prepare: async (sites) => {
+      await streams("plan-4")(sites);
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      await post(sites.full, "/threads/plan-4/interrupt", { reason: "too long" }, "ben");
+      await post(sites.full, "/threads/plan-4/resume", { input: "Only the two days, please." }, "ben");
     },
   },
-  { name: "timeline-segments", site: "full", path: "/threads/plan-2/timeline" },
+  { name: "timeline-segments", site: "full", path: "/threads/plan-4/timeline" },
   {
     name: "thread-forked",
     site: "full",

@@ -136,6 +136,52 @@ test("terminate asks first, offers the stop instead, and ends the thread for goo
   site.setDelay(0);
 });
 
+test("a hostile tool name, reason, file name and key of an argument are read as they are, and nothing runs", async () => {
+  const { items } = (await (await fetch(`${site.url}/v1/inbox`)).json()) as {
+    items: { id: string; threadId: string }[];
+  };
+  const { id } = items.find(({ threadId }) => threadId === "shouted")!;
+  const refusals: string[] = [];
+  await page.exposeFunction("refused", (what: string) => refusals.push(what));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+      (window as unknown as { refused(what: string): void }).refused(`${violatedDirective} ${blockedURI}`),
+    );
+  });
+  for (const width of [1280, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const path of [
+      `/inbox/${id}`,
+      "/inbox",
+      "/threads/shouted",
+      "/threads/shouted/timeline",
+      "/threads/shouted/facts?fact=6",
+      "/agents/clerk",
+      "/permissions",
+      "/threads",
+    ]) {
+      await page.goto(site.url + path);
+      await page.locator("h1, h2").first().waitFor();
+      await page.waitForTimeout(300);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(width);
+      expect(await page.evaluate(() => (window as { hit?: number }).hit), path).toBeUndefined();
+      expect(await page.locator("main img, main script").count(), path).toBe(0);
+      // No letter that turns or hides others is left in what a person reads before deciding.
+      const shown = await page.locator("main").innerText();
+      expect(shown.match(/[\u202A-\u202E\u2066-\u2069\u200B]/gu), path).toBeNull();
+    }
+  }
+  await page.goto(`${site.url}/inbox/${id}`);
+  const card = page.locator(".ask-card");
+  await card.locator(".diff").waitFor();
+  const text = await card.innerText();
+  for (const shown of ["<i>key</i>U+200B", "<script>window.hit=1</script>", "U+2066"]) expect(text).toContain(shown);
+  expect(await violations(page)).toEqual([]);
+  await page.goto(`${site.url}/threads/shouted`);
+  await page.locator(".call .tool", { hasText: "no<b>U+202Etool" }).waitFor();
+  expect(refusals).toEqual([]);
+});
+
 test("a hostile call is read as it is before it is approved: no script, no hidden letter, no layout broken", async () => {
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
@@ -163,7 +209,7 @@ test("a hostile call is read as it is before it is approved: no script, no hidde
   const grid = page.locator(".arg-grid");
   await grid.waitFor();
   const text = await grid.innerText();
-  for (const shown of [HOSTILE.html, HOSTILE.link, "U+202E", "U+200B", "U+2066", "\\u001b]8;;", "show all 100,000"])
+  for (const shown of [HOSTILE.html, HOSTILE.link, "U+202E", "U+200B", "U+2066", "\\u001b]8;;", "show all 1,000,000"])
     expect(text).toContain(shown);
   await page.goto(`${site.url}/threads/proto`);
   await page.getByText("Done.").waitFor();

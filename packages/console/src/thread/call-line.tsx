@@ -67,7 +67,9 @@ export function CallLine({ call, requests, progress, stoppedAt }: CallProps) {
         <span className={fg}>
           <Icon name={iconOf(call)} />
         </span>
-        <span className="tool">{call.tool}</span>
+        <span className="tool">
+          <SeenText text={call.tool} />
+        </span>
         <span className="args">
           <JsonLine value={call.args} ran={call.ranArgs} />
         </span>

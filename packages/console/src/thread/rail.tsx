@@ -7,7 +7,7 @@ import type { ThreadShown } from "../live/thread-store.ts";
 import { useNow } from "../live/use-live.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Avatar } from "../parts/people.tsx";
-import { SeenText } from "../parts/seen-text.tsx";
+import { SeenText, seenText } from "../parts/seen-text.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { useRefusal } from "../shell/who.ts";
 import { byOf, textOf } from "../story/story.ts";
@@ -136,7 +136,10 @@ function WaitingToBeRead({ view, look, threadId }: { view: ThreadView; look: Loo
           <div key={item.id} className="rail-item">
             <Icon name="late" />
             <span>
-              <strong>{item.tool}</strong> {t.outcome[item.outcome]}
+              <strong>
+                <SeenText text={item.tool} />
+              </strong>{" "}
+              {t.outcome[item.outcome]}
               <span className="block">{t.rail.toldNext}</span>
             </span>
           </div>
@@ -169,7 +172,7 @@ function WaitingToBeRead({ view, look, threadId }: { view: ThreadView; look: Loo
           <Icon name="late" />
           <span>
             <strong>
-              {call.tool} {t.outcome[call.late!.outcome]}
+              <SeenText text={call.tool} /> {t.outcome[call.late!.outcome]}
             </strong>
             <span className="block">{t.rail.toldNext}</span>
           </span>
@@ -189,7 +192,7 @@ function Receipt({ view }: { view: ThreadView }) {
     ids
       .map((id) => {
         const call = tools.get(id);
-        return call === undefined ? id : `${call.tool}#${/c(\d+)$/.exec(call.address)?.[1] ?? ""}`;
+        return call === undefined ? id : `${seenText(call.tool)}#${/c(\d+)$/.exec(call.address)?.[1] ?? ""}`;
       })
       .join(", ");
   const lists = [

@@ -9,6 +9,7 @@ import { useNow } from "../live/use-live.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonBlock, JsonLine } from "../parts/json.tsx";
 import { Avatar } from "../parts/people.tsx";
+import { SeenText } from "../parts/seen-text.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Chart, chartOf, type Lane, scaleOf } from "../story/timeline.ts";
 import { useTexts } from "../texts/texts.ts";
@@ -154,7 +155,7 @@ function Head({ chart, x, folds, times }: { chart: Chart; x(at: number): number;
             className={`absolute top-2 h-3 border-x-2 border-t-2 ${running ? "border-[var(--run-line)]" : "border-[var(--line-control)]"}`}
             style={{ left: percent(x(from)), width: `max(2px, ${percent(x(to) - x(from))})` }}
           >
-            <span className="absolute top-1 left-1 small whitespace-nowrap" title={runId}>
+            <span className="absolute top-1 left-1 right-0 small cut" title={runId}>
               {x(to) - x(from) > 0.05 ? t.timeline.segment(segment) : ""}
             </span>
           </div>
@@ -196,7 +197,9 @@ function LaneRow({ lane, chart, x, folds, isChosen, onChoose }: RowProps) {
   return (
     <button type="button" className="tl-row" aria-current={isChosen} onClick={onChoose}>
       <span className="tl-name">
-        <span className={`cut ${lane.kind === "call" ? "mono pl-5" : "strong"}`}>{name}</span>
+        <span className={`cut ${lane.kind === "call" ? "mono pl-5" : "strong"}`}>
+          <SeenText text={name} />
+        </span>
         <span className="faint ml-auto flex-none">{note}</span>
       </span>
       <span className="tl-lane">
@@ -314,10 +317,12 @@ function LaneDetails({ lane, threadId }: { lane: Lane; threadId: string }) {
             )}
             {call.rule !== undefined && <span className="small dim">{t.call.allowedBy(call.rule)}</span>}
           </div>
-          <div className="grid gap-2 content-start min-w-0">
-            <span className="label">{t.call.result}</span>
-            <JsonBlock value={call.late?.output ?? call.output ?? null} />
-          </div>
+          {(call.late !== undefined || call.output !== undefined) && (
+            <div className="grid gap-2 content-start min-w-0">
+              <span className="label">{call.late === undefined ? t.call.result : t.call.lateResult}</span>
+              <JsonBlock value={call.late?.output ?? call.output ?? null} />
+            </div>
+          )}
         </>
       )}
     </section>

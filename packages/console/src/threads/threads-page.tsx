@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { useKeys } from "../keys/keys.ts";
 import { Button, Key } from "../parts/button.tsx";
+import { seenText } from "../parts/seen-text.tsx";
 import { Command, Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
 import { DemoHint } from "../shell/demo-hint.tsx";
 import { Live } from "../shell/shell.tsx";
@@ -136,7 +137,9 @@ export function ThreadsPage() {
           >
             <option value="">{t.threads.label}</option>
             {[...new Set([...labels, ...(params.get("label") ? [params.get("label")!] : [])])].map((each) => (
-              <option key={each}>{each}</option>
+              <option key={each} value={each}>
+                {seenText(each)}
+              </option>
             ))}
           </select>
         )}
