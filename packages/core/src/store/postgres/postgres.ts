@@ -11,7 +11,6 @@
 
 import { randomUUID } from "node:crypto";
 import { belayError } from "../../error.ts";
-import type { SessionState } from "../../lifecycle.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Bus } from "../bus.ts";
 import { damagedRequest } from "../damaged-request.ts";
@@ -43,24 +42,23 @@ import { namedOf, shownListed } from "./listing.ts";
 import type { PostgresPool } from "./pool.ts";
 import { type PageRow, readLines, readRest } from "./read-lines.ts";
 import { Relay } from "./relay.ts";
+import { checkedRequest, fitsRequest, shownDecided, shownOpen } from "./request-rows.ts";
 import {
   bytes,
-  closedSum,
   commandSum,
-  decidedSum,
   fits,
   type ListingRow,
   nameOf,
   type RequestTableRow,
   type Row,
-  requestSum,
   ruleSum,
   snapshotSum,
   tenantName,
   threadName,
 } from "./rows.ts";
 import type { StatementName } from "./statements.ts";
-import { asStoreError, damaged } from "./store-error.ts";
+import { asStoreError, damaged, misfit } from "./store-error.ts";
+import { shown, shownDamaged } from "./thread-rows.ts";
 
 /** The options of `postgresStore()`. */
 export interface PostgresStoreOptions {
@@ -398,57 +396,4 @@ function commandsOf(of: ThreadKey, row: LoadRow): readonly Command[] {
       throw damaged(of, 0, `command ${key} does not fit its checksum`);
     return { key: fromText(key), kind, body: fromText(body), at };
   });
-}
-
-function checkedRequest(row: RequestTableRow, tenant: string): RequestTableRow {
-  if (!fitsRequest(row) || row.tenant !== toText(tenant)) throw misfit(`request ${row.id}`);
-  return row;
-}
-
-function shownOpen({ id, thread_id, expires_at, body }: RequestTableRow): RequestRow {
-  const request = { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body) };
-  return expires_at === null ? request : { ...request, expiresAt: Number(expires_at) };
-}
-
-function shownDecided({ id, thread_id, body, decided_at }: RequestTableRow): DecidedRow {
-  return { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body), decidedAt: Number(decided_at) };
-}
-
-function fitsRequest({ tenant, id, thread_id, expires_at, body, closed, decided_at, sum }: RequestTableRow): boolean {
-  if (thread_id === null) return false;
-  if (decided_at !== null) return sum === decidedSum(tenant, thread_id, id, Number(decided_at), body);
-  const request = { id, body, ...(expires_at !== null && { expiresAt: Number(expires_at) }) };
-  return sum === (closed === null ? requestSum(tenant, thread_id, request) : closedSum(tenant, thread_id, id));
-}
-
-function misfit(what: string): Error {
-  return belayError("STORE_CORRUPT", { problem: `${what} does not fit its checksum` });
-}
-
-function shown(row: Row): ThreadRow {
-  const { owner, fence, until, rest_from, rest_due, parent_id, parent_seq } = row;
-  return {
-    threadId: fromText(row.id),
-    agent: fromText(row.agent),
-    state: row.state as SessionState,
-    head: Number(row.head),
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-    queued: row.queued > 0,
-    answered: row.answers > 0,
-    ...(rest_from !== null && {
-      rest: { from: Number(rest_from), ...(rest_due !== null && { dueAt: Number(rest_due) }) },
-    }),
-    ...(parent_id !== null && { parent: { threadId: fromText(parent_id), seq: Number(parent_seq) } }),
-    ...(row.held &&
-      owner !== null && {
-        lease: { owner: fromText(owner), fence: Number(fence), until: Number(until) },
-      }),
-  };
-}
-
-/** Of a row that does not fit its sum nothing is believed; its name is what to look for. */
-function shownDamaged(row: Row): ThreadRow {
-  const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
-  return { threadId: fromText(row.id), ...none, queued: false, answered: false, damaged: true };
 }

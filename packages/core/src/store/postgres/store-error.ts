@@ -63,3 +63,7 @@ export function asStoreError(key: ThreadKey | undefined, error: unknown): unknow
 export function damaged(key: ThreadKey, seq: number, problem: string): BelayError {
   return belayError("JOURNAL_CORRUPT", { threadId: key.threadId, seq, problem });
 }
+
+export function misfit(what: string): Error {
+  return belayError("STORE_CORRUPT", { problem: `${what} does not fit its checksum` });
+}
