@@ -34,7 +34,7 @@ export default defineConfig({
     // Starts nothing by itself: a test that needs a server asks for it.
     globalSetup: ["scripts/services.mjs"],
     // Many files wait for a process or a server: as many workers as cores would leave a small machine idle.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     // No test is about time: what takes long on a busy machine has not failed.
     testTimeout: effort.tier === "test" ? 180_000 : 3_600_000,
     hookTimeout: 120_000,

@@ -30,7 +30,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   if (docs || process.argv.includes("--check")) {
     await ensureConsole();
     const env = { ...process.env, BELAY_SHOTS: join(root, "packages/console/shots"), ...(docs && { BELAY_DOCS: "1" }) };
-    process.exitCode = await runBin("vitest", ["run", "packages/console/src/testing/shots.test.ts"], { env });
+    process.exitCode = await runBin("vitest", ["run", "packages/console/src/testing/shots.sweep.test.ts"], { env });
   } else {
     const program = await demoProgram();
     const asked = process.argv.slice(2).filter((word) => word !== "--no-open");

@@ -51,6 +51,10 @@ export const amounts = {
   fuzzedRequests: { test: 250, endure: 5_000, all: 50_000 },
   /** Requests that two people approve at the same moment, each in a browser. */
   racedApprovals: { test: 5, endure: 100, all: 1_000 },
+  /** Pages and states of the console that are drawn, each in one look; `npm run console -- --check` draws all in four looks. */
+  scenes: { test: 14, endure: every, all: every },
+  /** Ways, languages and themes in which a newcomer goes through the demo of the console. */
+  newcomers: { test: 1, endure: 6, all: 6 },
   /** How long a page of the console has no connection. */
   offlineSeconds: { test: 3, endure: 10, all: 60 },
   /** Readers of one stream of events, and how long they read. */

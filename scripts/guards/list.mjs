@@ -72,8 +72,8 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
 
 const submit = inFile(`${runner}/thread/submit.ts`, answers, {
   "a refused command is not sent": [
-    'if ("refusal" in decision) throw decision.refusal;\n      const isNew',
-    "const isNew",
+    'if ("refusal" in decision) throw decision.refusal;\n      if (command.do',
+    "if (command.do",
   ],
   "a known command is not sent": ['if ("known" in decision) return recorded(door, command, decision.known);', ""],
   "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],

@@ -108,6 +108,7 @@ const exported: Rows = {
   sqliteStore: ["poll", "pollMs", (o) => sqliteStore({ prepare: () => {} } as never, o)],
   postgresStore: ["shema", "schema", (o) => postgresStore({ on: () => {} } as never, o)],
   redisStore: ["prefixes", "prefix", (o) => redisStore({} as never, o)],
+  redisBus: "takes a client",
   fakeClock: "takes a time",
   interruptAnywhere: [
     "mostPoint",

@@ -15,7 +15,7 @@ const drawings = readdirSync(docs).filter((name) => name.endsWith(".svg"));
 /** The page of each picture, and the words on it that the docs write about. */
 const pictures: Record<string, { path: string; words: readonly string[] }> = {
   "console-threads": { path: "/threads", words: ["Running", "Crashed", "At node", "Stopped", "Completed", "Asks"] },
-  "console-card": { path: "/inbox", words: ["Deploy 1.4 to production?", "Approvals", "Deadline", "1 change"] },
+  "console-card": { path: "/inbox", words: ["Deploy 1.4 to production?", "Approvals", "Deadline", "2 changes"] },
   "console-thread": { path: "/threads/transfer", words: ["Stopped by anna", "late", "held", "Continue from here"] },
   "console-graph": { path: "/threads/offer-ann/graph", words: ["Offer for Ann Huber", "stopped before", "Run send"] },
   "console-fork": { path: "/threads/zugspitze/fork", words: ["Not undone by going back", "book", "Only fork"] },

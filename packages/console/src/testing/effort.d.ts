@@ -3,6 +3,12 @@ import "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
-    effort: { readonly everyVariant: boolean; readonly racedApprovals: number; readonly offlineSeconds: number };
+    effort: {
+      readonly tier: "test" | "endure" | "all";
+      readonly scenes: number;
+      readonly newcomers: number;
+      readonly racedApprovals: number;
+      readonly offlineSeconds: number;
+    };
   }
 }

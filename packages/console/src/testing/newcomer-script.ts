@@ -177,7 +177,7 @@ export class Newcomer {
     const page = this.#page;
     if (this.#way.hand === "keys") {
       await page.keyboard.press("Control+k");
-      await page.keyboard.type("Zugspitze?");
+      await page.keyboard.type("Which hut");
       await expect.poll(() => page.getByRole("option").first().innerText()).toMatch(/Which hut/);
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/threads\/zugspitze$/);

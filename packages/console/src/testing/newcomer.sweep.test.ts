@@ -41,7 +41,7 @@ const ways: readonly Way[] = [
   { hand: "finger", language: "en", theme: "light" },
 ];
 
-test.each(inject("effort").everyVariant ? ways : ways.slice(0, 3))(
+test.each(ways.slice(0, inject("effort").newcomers))(
   "a newcomer, by $hand, in $language, $theme",
   async (way) => {
     const { hand, language, theme } = way;

@@ -1,5 +1,6 @@
 // One thread, followed live. Tabs show the same fold: as a conversation, over time, as a graph, fact by fact.
 
+import type { ThreadView } from "@belay/client";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
@@ -27,14 +28,23 @@ const Facts = lazy(() => import("./facts.tsx").then((module) => ({ default: modu
 
 const tabs = ["conversation", "timeline", "graph", "facts"] as const;
 
+/** How often to look for the result of a call that a stop left behind. It waits in the store, and no hint announces it. */
+const LATE_MS = 2_000;
+
+/** True if the last stop left calls behind, and the model has not read their results. */
+function mayEndLate(view: ThreadView | undefined): boolean {
+  return view?.state === "paused" && (view.stops.at(-1)?.late.length ?? 0) > 0;
+}
+
 export function ThreadPage({ threadId, tab }: { threadId: string; tab: string }) {
   const t = useTexts();
   const [, go] = useLocation();
   const [params] = useSearchParams();
   const line = useLine();
   const now = useNow(1_000);
-  const { data: look, error, refetch } = useQuery(lookQuery(threadId));
   const { shown, loadEarlier } = useThread(threadId);
+  const refetchInterval = mayEndLate(shown?.view) && LATE_MS;
+  const { data: look, error, refetch } = useQuery({ ...lookQuery(threadId), refetchInterval });
   const { data: description } = useQuery({ ...agentQuery(look?.agent ?? ""), enabled: look !== undefined });
   const [details, setDetails] = useState(false);
   const view = shown?.view;

@@ -61,7 +61,8 @@ async function sqlite(): Promise<Place> {
         (text) => db.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[],
       );
       expect(plans.length).toBeGreaterThan(0);
-      return plans.map(({ detail }) => detail).filter((detail) => /^SCAN (?!CONSTANT)/.test(detail));
+      // A subquery has few rows, which an index has found.
+      return plans.map(({ detail }) => detail).filter((detail) => /^SCAN (?!CONSTANT|\(subquery)/.test(detail));
     },
     async age() {
       db.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided; DROP TABLE due;

@@ -20,8 +20,8 @@ import { type StoreCaseName, storeSuite } from "./store-suite.ts";
 function fragile(clock: Clock): { readonly store: Store; readonly damaged: Set<string> } {
   const damaged = new Set<string>();
   const store = memoryStore({ clock });
-  const requests = async (tenant: string) =>
-    (await store.requests(tenant)).map((row) =>
+  const requests: Store["requests"] = async (tenant, range) =>
+    (await store.requests(tenant, range)).map((row) =>
       damaged.has(`${tenant} ${row.id}`) ? damagedRequest(row.id, row.threadId) : row,
     );
   return { store: wrapStore(store, { requests }), damaged };
