@@ -89,6 +89,19 @@ describe("bad input", () => {
     expect((await server.post("/threads/t/runs", { input: "Go." }, { prefer: "wait=30" })).status).toBe(200);
   });
 
+  test("a body is read in one pass: neither quotes without an end nor a file of seven megabytes stop the server", async () => {
+    await using server = await startServer({ runner: guide(["Nice."]) });
+    const open = '"'.repeat(3) + '\\"'.repeat(250_000);
+    const keys = `["${"k".repeat(250_000)}"${":".repeat(250_000)}`;
+    for (const body of [open, keys]) {
+      const login = { method: "POST", headers: { "content-type": "application/json" }, body };
+      expect((await fetch(`${server.url}/v1/session`, login)).status).toBe(400);
+    }
+    const base64 = Buffer.alloc(7 * 1024 * 1024, 7).toString("base64");
+    const input = [{ parts: [{ type: "file", mediaType: "image/png", data: { base64 } }] }];
+    expect((await server.post("/threads/t/runs", { input }, { prefer: "wait=30" })).status).toBe(200);
+  });
+
   test("an id may hold slashes, dots, spaces and letters of any language; control characters are refused", async () => {
     await using server = await startServer({ runner: guide(Array.from({ length: 9 }, () => "Hi.")) });
     for (const id of ["a/b", "../../etc/passwd", "%2e", "a b?c#d", "bergführer 🧗", "a:b;c"]) {
