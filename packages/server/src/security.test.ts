@@ -3,6 +3,7 @@ import { agent, createRunner, humanApproval, jsonSchema, memoryStore, tool } fro
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Login } from "./index.ts";
+import { belayServer } from "./server.ts";
 import { readStream, startServer, type TestServer } from "./testing.ts";
 
 const quiet = { log: () => {} };
@@ -191,6 +192,35 @@ describe("roles", () => {
     expect(JSON.stringify(events)).not.toContain("secret");
     expect(JSON.stringify((await server.get("/threads/t/facts", as("root"))).body)).toContain("secret");
     expect((await server.get("/threads?search=secret", as("vera"))).body.code).toBe("FORBIDDEN_ROLE");
+  });
+});
+
+describe("the login of the application", () => {
+  const answerTo = async (found: unknown, method = "GET") => {
+    const server = belayServer({ runner: guide(), auth: () => found as never, work: false, ...quiet });
+    return server.fetch(new Request("http://localhost/v1/threads", { method }));
+  };
+
+  test("null is no login; a login with an unknown role, or without a name, opens nothing", async () => {
+    expect((await answerTo(null)).status).toBe(401);
+    const role = "viewer";
+    const slips = [{ user: "a", role: "guest" }, { user: "a", role: ["viewer", ""] }, { user: "a" }, { role }, {}];
+    for (const login of [...slips, { user: "", role }, { user: 7, role }, { user: "a", role, tenant: 7 }, Object]) {
+      expect((await answerTo(login)).status, JSON.stringify(login)).toBe(500);
+    }
+    expect((await answerTo({ user: "a", role })).status).toBe(200);
+    expect((await answerTo({ user: "a", role: [] })).status).toBe(403);
+  });
+
+  test("it may answer with a redirect, and set cookies", async () => {
+    const redirect = await answerTo(Response.redirect("https://login.example/"));
+    expect([redirect.status, redirect.headers.get("location")]).toEqual([302, "https://login.example/"]);
+    expect(redirect.headers.get("x-content-type-options")).toBe("nosniff");
+    const headers = new Headers([
+      ["set-cookie", "a=1"],
+      ["set-cookie", "b=2"],
+    ]);
+    expect((await answerTo(new Response("Hi", { headers }))).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
   });
 });
 

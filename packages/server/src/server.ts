@@ -16,7 +16,7 @@ import {
   preflight,
   safeHeaders,
 } from "./login/guard.ts";
-import { type Login, needRole } from "./login/login.ts";
+import { checkedLogin, type Login, needRole } from "./login/login.ts";
 import { loginPage } from "./login/login-page.ts";
 import { newToken, TokenLogin } from "./login/token-login.ts";
 import { openapiOf } from "./openapi.ts";
@@ -233,7 +233,11 @@ class Server implements BelayServer {
         hold,
       };
       const reply = await route.handle(call as never);
-      return reply instanceof Response ? reply : this.#json(reply, login, request.method);
+      if (!(reply instanceof Response)) return this.#json(reply, login, request.method);
+      if (request.method !== "HEAD") return reply;
+      // Without a reader, a stream would stay open.
+      await reply.body?.cancel();
+      return new Response(null, reply);
     });
   }
 
@@ -252,7 +256,9 @@ class Server implements BelayServer {
 
   async #authenticate(request: Request): Promise<Login | Response> {
     const found = await (this.#options.auth?.(request) ?? this.#login?.login(request));
-    if (found !== undefined) return found;
+    // The headers of a redirect, and of a response of fetch, cannot be changed.
+    if (found instanceof Response) return new Response(found.body, found);
+    if (found !== undefined && found !== null) return checkedLogin(found);
     throw new ServerError("UNAUTHENTICATED", "This needs a login, and the request has none that counts.");
   }
 
