@@ -29,6 +29,7 @@ export class Runners {
   /** The one used longest ago comes first. */
   readonly #entries = new Map<string, Entry>();
   #closing = false;
+  #evicting: Promise<void> | undefined;
 
   constructor(options: RunnersOptions) {
     this.#options = options;
@@ -56,7 +57,10 @@ export class Runners {
       return await use(await entry.runner, hold);
     } finally {
       release();
-      void this.#evict();
+      // The store may fail in between: that is no failure of this request.
+      this.#evicting ??= this.#evict()
+        .catch(this.#options.onError)
+        .finally(() => (this.#evicting = undefined));
     }
   }
 
@@ -83,10 +87,11 @@ export class Runners {
     return entry;
   }
 
+  /** Looks at each entry once: one that is used meanwhile comes last, and would be met again. */
   async #evict(): Promise<void> {
-    if (typeof this.#options.runner !== "function" || this.#closing) return;
-    for (const [tenant, entry] of this.#entries) {
-      if (this.#entries.size <= this.#options.maxTenants) return;
+    if (typeof this.#options.runner !== "function") return;
+    for (const [tenant, entry] of [...this.#entries]) {
+      if (this.#closing || this.#entries.size <= this.#options.maxTenants) return;
       if (entry.inUse > 0) continue;
       const runner = await entry.runner.catch(() => undefined);
       if (runner === undefined || entry.inUse > 0 || (await runsSomething(runner)) || entry.inUse > 0) continue;
@@ -123,6 +128,7 @@ export class Runners {
         await Promise.all([drained, work]);
       }),
     );
+    await this.#evicting;
   }
 }
 
