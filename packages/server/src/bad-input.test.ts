@@ -121,11 +121,23 @@ describe("bad input", () => {
       expect(named.body, JSON.stringify(id)).toMatchObject({ status: 400 });
       expect((await server.get(path)).status).toBe(404);
     }
-    // A browser takes these two out of any address, so no route could name the thread.
-    for (const threadId of [".", ".."]) {
+    // A browser takes these two out of any address, so no route could name the thread. Half a character has no UTF-8.
+    for (const threadId of [".", "..", "a\ud800"]) {
       expect((await server.post("/threads", { threadId, input: "Go." })).body).toMatchObject({ status: 400 });
     }
     expect((await server.get("/threads")).body.items).toEqual([]);
+  });
+
+  test("half a character in the name of a file or message does not make a thread unreadable", async () => {
+    const runner = guide(["Nice.", "Nice."]);
+    await using server = await startServer({ runner });
+    const file = { type: "file" as const, mediaType: "image/png", name: "a\ud800", data: { base64: "AAAA" } };
+    const input = [{ id: "m\ud800", parts: [file] }];
+    expect((await server.post("/threads/t/runs", { input })).body).toMatchObject({ status: 400 });
+    await (await runner.start("t", input)).result;
+    expect((await server.get("/threads/t/messages")).status).toBe(200);
+    await (await runner.start("t", [{ id: "m", parts: [file] }])).result;
+    expect((await server.get("/threads/t/files/m/0")).status).toBe(200);
   });
 
   test("a file of five megabytes is taken, served as its type, and a page of it cannot run", async () => {

@@ -109,6 +109,20 @@ describe("a request from elsewhere", () => {
     expect(await raw(other, { headers: { cookie: `belay_${port}=${value}` } })).toMatchObject({ status: 401 });
   });
 
+  test("pages of publicUrl are our own, also behind a proxy that gives another host", async () => {
+    await using server = await startServer({ runner: guide(["Hi."]), publicUrl: "https://agents.example/belay" });
+    const headers = { ...server.headers, "content-type": "application/json", origin: "https://agents.example" };
+    const change = { method: "POST", path: "/v1/threads/t/runs", body: '{"input":"Go."}' };
+    expect(await raw(server, { ...change, headers })).toMatchObject({ status: 202 });
+    expect((await server.get("/threads", { origin: headers.origin })).headers.get("access-control-allow-origin")).toBe(
+      null,
+    );
+    for (const origin of ["http://agents.example", "https://evil.example", "null"]) {
+      const refused = await raw(server, { ...change, headers: { ...headers, origin } });
+      expect(refused).toMatchObject({ status: 403, body: { code: "ORIGIN_NOT_ALLOWED" } });
+    }
+  });
+
   test("an allowed origin may read answers; every answer forbids frames, sniffing and referrers", async () => {
     const allowedOrigins = ["https://app.example"];
     await using server = await startServer({ runner: guide(), allowedOrigins, allowedHosts: ["agents.example"] });

@@ -118,8 +118,12 @@ class Server implements BelayServer {
     const { publicUrl, auth, allowedHosts = [], allowedOrigins = [], redact, work = { concurrency: 8 } } = options;
     this.#options = options;
     this.#basePath = `/${(options.basePath ?? "/").replace(/^\/+|\/+$/g, "")}`;
-    const ours = publicUrl === undefined ? [] : [new URL(publicUrl).host];
-    this.#guard = { allowedHosts: [...allowedHosts, ...ours], allowedOrigins };
+    const ours = publicUrl === undefined ? undefined : new URL(publicUrl);
+    this.#guard = {
+      allowedHosts: [...allowedHosts, ...(ours === undefined ? [] : [ours.host])],
+      allowedOrigins,
+      publicOrigin: ours?.origin,
+    };
     this.token = auth === undefined ? (options.token ?? newToken()) : undefined;
     this.#login = this.token === undefined ? undefined : this.#tokenLogin(this.token);
     const onError = (error: unknown) => this.#log(error, "");
@@ -157,7 +161,7 @@ class Server implements BelayServer {
     this.#closing ??= (async () => {
       await Promise.resolve();
       this.#streams.drain();
-      await Promise.race([Promise.allSettled(this.#pending), new Promise((resolve) => setTimeout(resolve, timeoutMs))]);
+      await settled(this.#pending, timeoutMs);
       await this.#runners.close(timeoutMs);
     })();
     return this.#closing;
@@ -282,6 +286,13 @@ class Server implements BelayServer {
       throw error;
     }
   }
+}
+
+/** Waits until all have settled, at most this long. No timer is left behind: it would keep the process alive. */
+async function settled(promises: Iterable<Promise<unknown>>, timeoutMs: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+  await Promise.race([Promise.allSettled(promises), late]).finally(() => clearTimeout(timer));
 }
 
 /** For routes without a login. */

@@ -1,9 +1,9 @@
 // Requests to people, and their answers.
 
-import type { Answer, BelayError, InboxFilter, Message } from "@belay/core";
+import type { BelayError, InboxFilter, Message } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
 import { problemOf } from "../problem.ts";
-import { signed } from "./control.ts";
+import { type Said, signed } from "./control.ts";
 import { sameDigest, unwitnessed } from "./four-eyes.ts";
 import {
   answer,
@@ -26,8 +26,6 @@ import { unknownRequest } from "./unknown.ts";
 
 const LAST_MESSAGES = 6;
 const MOST_COUNTED = 1000;
-
-type Said = Answer & { readonly digest?: string };
 
 /** Gives an answer, and lets the run continue if nothing else is open. */
 async function decide(call: Call, id: string, said: Said, key: string | undefined) {

@@ -13,7 +13,7 @@ import {
 import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
-import { unwitnessed } from "./four-eyes.ts";
+import { sameDigest, unwitnessed } from "./four-eyes.ts";
 import { lookAt } from "./reading.ts";
 import {
   answer,
@@ -36,6 +36,9 @@ import {
   started,
   text,
 } from "./schemas.ts";
+
+/** An answer, with the digest of what the person saw. */
+export type Said = Answer & { readonly digest?: string };
 
 /** Only this run, only this segment of it. */
 interface Guard {
@@ -219,7 +222,7 @@ export const control: readonly AnyRoute[] = [
       return begun(run, call.waitMs);
     },
   }),
-  route<Omit<ResumeOptions, "drift"> & Guard & { drift?: "warn" | "refuse"; answers?: Record<string, Answer> }>({
+  route<Omit<ResumeOptions, "drift"> & Guard & { drift?: "warn" | "refuse"; answers?: Record<string, Said> }>({
     method: "POST",
     path: "/threads/:t/resume",
     name: "resume",
@@ -242,7 +245,12 @@ export const control: readonly AnyRoute[] = [
       const { answers, ...options } = call.body ?? {};
       if (answers !== undefined) {
         needRole(call.login, "approver");
-        await Promise.all(Object.keys(answers).map((request) => unwitnessed(call as Call, request)));
+        await Promise.all(
+          Object.entries(answers).map(async ([request, { digest }]) => {
+            await unwitnessed(call as Call, request);
+            await sameDigest(call as Call, request, digest);
+          }),
+        );
       }
       const given =
         answers && Object.fromEntries(Object.entries(answers).map(([key, said]) => [key, signed(call, said)]));

@@ -10,8 +10,13 @@ export const anything: Schema = {};
 export const anyObject: Schema = { type: "object", additionalProperties: {} };
 const time: Schema = { type: "integer", description: "Milliseconds since 1970." };
 
-/** A name that a path can hold: no control characters, and neither `.` nor `..`, which browsers take out of addresses. */
-export const id: Schema = { type: "string", minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)\\P{Cc}*$" };
+/** A name that a path can hold: no control characters, no half of a character, and neither `.` nor `..`, which browsers take out of addresses. */
+export const id: Schema = {
+  type: "string",
+  minLength: 1,
+  maxLength: 200,
+  pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$",
+};
 
 export function oneOf(...values: readonly string[]): Schema {
   return { type: "string", enum: values };
@@ -61,11 +66,7 @@ const inputPart: Schema = {
 /** Text, several texts, or messages of a person. */
 export const input: Schema = {
   title: "Input",
-  anyOf: [
-    text,
-    list(text),
-    list(closed({ id: { type: "string" }, role: { const: "user" }, parts: list(inputPart) }, ["parts"])),
-  ],
+  anyOf: [text, list(text), list(closed({ id, role: { const: "user" }, parts: list(inputPart) }, ["parts"]))],
 };
 
 const remember: Schema = {
