@@ -3,7 +3,7 @@ import { connect } from "@belay/client";
 import { agent, createRunner, humanApproval, jsonSchema, memoryStore, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
-import type { Login } from "./index.ts";
+import { belayServer, type Login } from "./index.ts";
 import { readStream, startServer, type TestServer } from "./testing.ts";
 
 const pay = tool({
@@ -194,6 +194,19 @@ describe("tenants beyond the limit", () => {
 });
 
 describe("readers", () => {
+  test("a stream ends when its request is aborted, also for a reader in the same process", async () => {
+    const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }) });
+    const server = belayServer({ runner, work: false });
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${server.token}` };
+    const { body } = await server.fetch(new Request("http://localhost/v1/changes", { headers, signal: gone.signal }));
+    const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toContain("retry");
+    gone.abort();
+    while (!(await reader.read()).done);
+    await server.close();
+  });
+
   test("HEAD opens no stream", async () => {
     const model = scriptedModel(["Hi."]);
     const runner = createRunner({ agent: agent({ name: "guide", model }) });

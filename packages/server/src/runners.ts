@@ -36,9 +36,12 @@ export class Runners {
     if (typeof options.runner !== "function") this.#entry(DEFAULT_TENANT);
   }
 
-  /** The tenant under which a login's runner is kept: one runner for all, unless there is one for each. */
+  /** The tenant under which a login's runner is kept. One runner serves its own tenant and no other. */
   tenantOf(tenant: string | undefined): string {
-    return typeof this.#options.runner === "function" ? (tenant ?? DEFAULT_TENANT) : DEFAULT_TENANT;
+    const { runner } = this.#options;
+    if (typeof runner === "function") return tenant ?? DEFAULT_TENANT;
+    if (tenant === undefined || tenant === runner.tenant) return DEFAULT_TENANT;
+    throw new Error(`A login is of tenant ${tenant}, and the server has the runner of ${runner.tenant} alone.`);
   }
 
   /** Gives the runner to `use`, and keeps it until `use` and everything that it opened have ended. */
@@ -94,7 +97,8 @@ export class Runners {
       if (this.#closing || this.#entries.size <= this.#options.maxTenants) return;
       if (entry.inUse > 0) continue;
       const runner = await entry.runner.catch(() => undefined);
-      if (runner === undefined || entry.inUse > 0 || (await runsSomething(runner)) || entry.inUse > 0) continue;
+      if (runner === undefined || entry.inUse > 0 || (await runsSomething(runner))) continue;
+      if (entry.inUse > 0 || this.#closing) continue;
       this.#entries.delete(tenant);
       entry.stop.abort();
       await entry.work;

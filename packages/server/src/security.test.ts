@@ -1,5 +1,15 @@
 import { request as httpRequest } from "node:http";
-import { agent, createRunner, humanApproval, jsonSchema, memoryStore, tool } from "@belay/core";
+import {
+  agent,
+  createRunner,
+  humanApproval,
+  humanInput,
+  jsonSchema,
+  type Model,
+  memoryStore,
+  type ToolContext,
+  tool,
+} from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Login } from "./index.ts";
@@ -188,6 +198,69 @@ describe("roles", () => {
     expect((await server.get("/threads", {})).status).toBe(401);
   });
 
+  test("an input answers a question only for logins that may answer it", async () => {
+    const ask = (onNewInput: "answer" | "withdraw") => {
+      const execute = async (_: object, ctx: ToolContext) => ctx.ask(humanInput("Which floor?", { onNewInput }));
+      const input = jsonSchema<object>({ type: "object" });
+      const asking = tool({ name: "ask", description: "Asks.", input, execute });
+      const model = scriptedModel([[{ call: "ask" }], "Done.", "Again."]);
+      return createRunner({ agent: agent({ name: "support", model, tools: [asking] }) });
+    };
+    const send = async (server: TestServer, user: string, more: object = {}) => {
+      const { status, body } = await server.post("/threads/t/send", { input: "The third.", ...more }, as(user));
+      return body.how ?? `${status} ${body.code}`;
+    };
+    for (const selfApproval of [true, false]) {
+      const one = await startServer({ runner: ask("withdraw"), auth, selfApproval, work: false });
+      await one.post("/threads/t/runs", { input: "Go." }, { ...as("anna"), prefer: "wait=30" });
+      const answers = { whenAsked: "answer" };
+      expect(await send(one, "otto", answers)).toBe("403 FORBIDDEN_ROLE");
+      if (!selfApproval) expect(await send(one, "anna", answers)).toBe("403 ANSWER_FORBIDDEN");
+      expect(await send(one, selfApproval ? "anna" : "root", answers)).toBe("answer");
+      await one[Symbol.asyncDispose]();
+      const two = await startServer({ runner: ask("answer"), auth, selfApproval, work: false });
+      await two.post("/threads/t/runs", { input: "Go." }, { ...as("otto"), prefer: "wait=30" });
+      expect(await send(two, "otto")).toBe(selfApproval ? "answer" : "403 ANSWER_FORBIDDEN");
+      await two[Symbol.asyncDispose]();
+    }
+  });
+
+  test("with redact, text that streams is for admins: a word that is cut out may come in two pieces", async () => {
+    const redact = (value: unknown, { role }: Login) =>
+      role === "admin" ? value : JSON.parse(JSON.stringify(value).replaceAll("secret rope", "•••"));
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const model: Model = {
+      id: "pieces",
+      async *stream() {
+        yield { type: "text", text: "The sec" };
+        await finished;
+        yield { type: "text", text: "ret rope." };
+        yield { type: "finish", finish: "stop" };
+      },
+    };
+    const runner = createRunner({ agent: agent({ name: "guide", model }) });
+    await using server = await startServer({ runner, auth, redact });
+    await server.post("/threads/t/runs", { input: "Go." }, as("root"));
+    let isLive = false;
+    const vera = readStream(
+      server,
+      "/threads/t/events",
+      (all) => {
+        isLive ||= all.some(({ event }) => event === "live");
+        return all.some(({ event }) => event === "run-end");
+      },
+      as("vera"),
+    );
+    await expect.poll(() => isLive).toBe(true);
+    const root = readStream(server, "/threads/t/events", (all) => all.some(({ data }) => data.text), as("root"));
+    expect((await root).at(-1)!.data.text).toBe("The sec");
+    finish();
+    const events = JSON.stringify(await vera);
+    expect(events).toContain("The •••.");
+    expect(events).not.toContain("sec");
+  });
+
   test("redact cuts bodies and events alike, and search is for admins then", async () => {
     const redact = (value: unknown, { role }: Login) =>
       role === "admin" ? value : JSON.parse(JSON.stringify(value).replaceAll("secret rope", "•••"));
@@ -227,7 +300,7 @@ describe("the login of the application", () => {
   });
 
   test("it may answer with a redirect, and set cookies", async () => {
-    const redirect = await answerTo(Response.redirect("https://login.example/"));
+    const redirect = await answerTo(Response.redirect("https://login.example/", 302));
     expect([redirect.status, redirect.headers.get("location")]).toEqual([302, "https://login.example/"]);
     expect(redirect.headers.get("x-content-type-options")).toBe("nosniff");
     const headers = new Headers([
@@ -298,6 +371,19 @@ test("a login outlives the server that gave it", async () => {
 });
 
 describe("tenants", () => {
+  test("one runner serves its own tenant and no other", async () => {
+    const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }), tenant: "a" });
+    const auth = (request: Request): Login => ({
+      user: "anna",
+      role: "admin",
+      tenant: request.headers.get("x-tenant") ?? undefined,
+    });
+    await using server = await startServer({ runner, auth, ...quiet });
+    expect((await server.get("/threads")).status).toBe(200);
+    expect((await server.get("/threads", { "x-tenant": "a" })).status).toBe(200);
+    expect((await server.get("/threads", { "x-tenant": "b" })).status).toBe(500);
+  });
+
   test("the ids of another tenant do not exist, in any route", async () => {
     const store = memoryStore();
     const made: string[] = [];

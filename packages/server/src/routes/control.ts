@@ -183,11 +183,12 @@ export const control: readonly AnyRoute[] = [
       return { status: 204 };
     },
   }),
-  route<{ input: Input; agent?: string }>({
+  route<{ input: Input; agent?: string; whenAsked?: "withdraw" | "keep" | "answer" }>({
     method: "POST",
     path: "/threads/:t/send",
     name: "send",
-    summary: "The chat box: runs, resumes, steers or answers, as the thread's state asks for.",
+    summary:
+      "The chat box: runs, resumes, steers or answers, as the thread's state asks for. `whenAsked: answer` needs the role approver.",
     role: "operator",
     body: closed(
       {
@@ -201,6 +202,7 @@ export const control: readonly AnyRoute[] = [
     answers: { 202: { ...sent, title: "SendOutcome", properties: { id: text, how: text, runId: text } } },
     async handle(call) {
       const { input: said, ...options } = call.body;
+      await mayAnswer(call as Call, options.whenAsked);
       const outcome = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
       return { status: 202, body: outcome };
     },
@@ -389,6 +391,19 @@ export const control: readonly AnyRoute[] = [
     },
   }),
 ];
+
+/**
+ * Refuses an input that would answer a request of the thread, if this login may not answer it. A question that takes any input
+ * as its answer (`onNewInput`) is meant for the person that chats.
+ */
+async function mayAnswer(call: Call, whenAsked: string | undefined): Promise<void> {
+  if (whenAsked === "answer") needRole(call.login, "approver");
+  if (call.site.selfApproval || (whenAsked ?? "answer") !== "answer") return;
+  const { interrupts = [] } = (await call.runner.look(call.params.t!)) ?? {};
+  for (const { id: request, onNewInput } of interrupts) {
+    if (whenAsked === "answer" || onNewInput === "answer") await unwitnessed(call, request);
+  }
+}
 
 /** Returns the point at which a thread was forked from another one; undefined if it was not. */
 async function forkPoint(runner: Call["runner"], threadId: string, parent: string): Promise<number | undefined> {
