@@ -125,3 +125,29 @@ test("threads are found by state, label and title, a page at a time, without the
   });
   expect(labelled.body).toMatchObject({ title: "Up", labels: { team: "red" } });
 });
+
+test("a resume with an agent that has changed is refused with the report if it asks for that, and a look has the last report", async () => {
+  const store = memoryStore();
+  const made = (instructions: string, turns: Parameters<typeof scriptedModel>[0]) =>
+    createRunner({
+      agent: agent({ name: "support", model: scriptedModel(turns), tools: [refund], instructions }),
+      store,
+    });
+  const before = made("Be kind.", [[{ call: "refund", args: { euros: 9 } }]]);
+  await (await before.start("t", "Refund B.")).result;
+  await before.close();
+  await using server = await startServer({ runner: made("Be quick.", ["Done."]), work: false });
+  const [{ id }] = (await server.get("/inbox")).body.items;
+  const report = { instructions: true };
+  const answers = { [id]: { type: "approve" } };
+  const refused = await server.post("/threads/t/resume", { drift: "refuse", answers });
+  expect(refused.body).toMatchObject({ status: 409, code: "DRIFT_REFUSED", details: { report } });
+  expect((await server.get("/threads/t")).body).not.toHaveProperty("lastDrift");
+  const resumed = await server.post("/threads/t/resume", { drift: "warn", answers }, { prefer: "wait=30" });
+  expect(resumed.body.status).toBe("completed");
+  expect((await server.get("/threads/t")).body.lastDrift).toEqual({
+    seq: expect.any(Number),
+    at: expect.any(Number),
+    report,
+  });
+});

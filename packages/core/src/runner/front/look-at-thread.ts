@@ -1,5 +1,6 @@
 // A thread as the store has it, for readers in any process. It takes no lease, opens no session and keeps nothing.
 
+import type { LastDrift } from "../../fingerprint.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -51,6 +52,8 @@ export interface Look {
   readonly usage: Usage;
   /** The thread that this one was forked from. */
   readonly parent?: Parent;
+  /** The last change of its agent with which a run continued; undefined if there was none. */
+  readonly lastDrift?: LastDrift;
   /** The process that holds its lease, and the end of that lease. */
   readonly owner?: { readonly name: string; readonly until: number };
   readonly createdAt: number;
@@ -102,6 +105,7 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, {
     waiting: waitingIn(key, commands),
     usage: state.run?.usage ?? addUsage(undefined, undefined),
     ...(parent && { parent }),
+    ...(state.drift && { lastDrift: state.drift }),
     ...(lease && { owner: { name: lease.owner, until: lease.until } }),
     createdAt,
     updatedAt,
