@@ -69,7 +69,11 @@ test("a request in the inbox is answered by the login, and the run continues", a
   expect(taken.body).toMatchObject({ status: 409, code: "ANSWER_TAKEN", details: { by: "anna" } });
   await readStream(server, "/threads/t/events", (all) => all.some(({ event }) => event === "run-end"));
   expect((await server.get("/threads/t")).body.state).toBe("completed");
-  expect((await server.get("/inbox?state=decided")).body.items).toMatchObject([{ id, by: "anna" }]);
+  const decided = async (filter: string) => (await server.get(`/inbox?state=decided${filter}`)).body.items;
+  for (const filter of ["", "&threadId=t", "&kind=approval", "&tool=refund", "&mine=1"]) {
+    expect(await decided(filter), filter).toMatchObject([{ id, by: "anna" }]);
+  }
+  for (const filter of ["&threadId=u", "&kind=input", "&tool=pay"]) expect(await decided(filter), filter).toEqual([]);
 });
 
 test("a stop returns its receipt, and a resume with input reasons again", async () => {

@@ -121,9 +121,15 @@ function withApprovals({ requests }: ThreadState, interrupt: Interrupt): OpenInt
   return { ...interrupt, approvals: requests?.get(interrupt.id)?.votes ?? [] };
 }
 
-/** Returns the answer with the groups of its person, if the runner's `groups` is a function. */
-export async function vouchedFor(setup: Setup, key: ThreadKey, id: string, answer: Answer): Promise<Answer> {
-  if (setup.memberOf === undefined) return answer;
+/** Returns the answer with the groups of its person: those in `own`, and those of the runner's `groups` function. */
+export async function vouchedFor(
+  setup: Setup,
+  key: ThreadKey,
+  id: string,
+  answer: Answer,
+  own: readonly string[] | undefined,
+): Promise<Answer> {
+  if (setup.memberOf === undefined && own === undefined) return answer;
   const interrupt = (await lookAtThread(setup, key))?.interrupts.find((each) => each.id === id);
-  return vouched(setup.memberOf, interrupt ?? {}, answer);
+  return vouched(setup.memberOf, interrupt ?? {}, answer, own);
 }
