@@ -49,6 +49,11 @@ export interface Asked {
 
 const TRIES = 6;
 
+/** Returns a random key. Only pages with TLS or on loopback have crypto.randomUUID. */
+export function newKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
+}
+
 /** The line to a server. */
 export class Line {
   readonly #options: ConnectOptions;
@@ -87,7 +92,7 @@ export class Line {
     path: string,
     asked: Asked = {},
   ): Promise<{ readonly status: number; readonly body: T }> {
-    const key = asked.key ?? crypto.randomUUID();
+    const key = asked.key ?? newKey();
     const headers = { ...asked.headers, ...(method === "POST" && { "idempotency-key": key }) };
     for (let tries = 1; ; tries++) {
       // The answer has arrived with the last byte of its body.

@@ -261,6 +261,32 @@ describe("roles", () => {
     expect(events).not.toContain("sec");
   });
 
+  test("groups of the login count for requests that name a group, in the inbox and in answers", async () => {
+    const model = scriptedModel([[{ call: "move", args: {} }], "Done."]);
+    const move = tool({
+      name: "move",
+      description: "Moves.",
+      input: jsonSchema<object>({ type: "object" }),
+      needsApproval: () => humanApproval("Move?", { approvers: ["group:leads"], quorum: 2 }),
+      execute: () => "moved",
+    });
+    const runner = createRunner({ agent: agent({ name: "ops", model, tools: [move] }) });
+    const logins = (request: Request): Login => {
+      const [user, group] = request.headers.get("x-user")!.split("/") as [string, string];
+      return { user, groups: [group], role: "admin" };
+    };
+    await using server = await startServer({ runner, auth: logins });
+    await server.post("/threads/t/runs", { input: "Go." }, { ...as("anna/leads"), prefer: "wait=30" });
+    const mine = async (user: string) => (await server.get("/inbox?mine=1", as(user))).body;
+    expect(await mine("carl/sales")).toMatchObject({ items: [], counts: { open: 1, mine: 0 } });
+    const { items, counts } = await mine("anna/leads");
+    expect(counts).toEqual({ open: 1, mine: 1 });
+    const say = (user: string) => server.post(`/requests/${items[0].id}/answer`, { type: "approve" }, as(user));
+    expect((await say("carl/sales")).body).toMatchObject({ status: 403, code: "ANSWER_FORBIDDEN" });
+    expect((await say("anna/leads")).body).toEqual({ open: 1, resumed: false });
+    expect((await say("ben/leads")).body).toEqual({ open: 0, resumed: true });
+  });
+
   test("redact cuts bodies and events alike, and search is for admins then", async () => {
     const redact = (value: unknown, { role }: Login) =>
       role === "admin" ? value : JSON.parse(JSON.stringify(value).replaceAll("secret rope", "•••"));

@@ -139,6 +139,20 @@ export const threadRow = open(
   ["threadId", "agent", "state", "labels", "head", "open", "createdAt", "updatedAt"],
 );
 
+const driftReport = open(
+  "DriftReport",
+  {
+    model: open("ModelDrift", { was: text, is: text }, []),
+    instructions: { const: true },
+    tools: open("ToolsDrift", { added: list(text), removed: list(text), changed: list(text) }, [
+      "added",
+      "removed",
+      "changed",
+    ]),
+    shape: { const: true },
+  },
+  [],
+);
 export const look = open(
   "Thread",
   {
@@ -157,6 +171,7 @@ export const look = open(
     waiting: list(waiting),
     usage,
     parent,
+    lastDrift: open("LastDrift", { seq: count, at: time, report: driftReport }, ["seq", "at", "report"]),
     owner,
     createdAt: time,
     updatedAt: time,
