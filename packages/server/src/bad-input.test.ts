@@ -165,6 +165,15 @@ describe("bad input", () => {
     expect((await server.get("/threads/t/files/none/0")).body.code).toBe("FILE_UNKNOWN");
   });
 
+  test("a flood of requests without a login keeps no probe from its answer", async () => {
+    await using server = await startServer({ runner: guide(), rate: { perSecond: 1, burst: 3 } });
+    const guess = () => server.post("/session", { token: "a-token-that-is-wrong" });
+    for (let i = 0; i < 3; i++) expect((await guess()).status).toBe(401);
+    expect((await guess()).status).toBe(429);
+    expect((await server.get("/healthz")).status).toBe(200);
+    expect((await server.get("/threads")).status).toBe(200);
+  });
+
   test("more streams and more requests than allowed are refused with a time to wait", async () => {
     await using server = await startServer({ runner: guide(["Hi."]), maxStreams: 1, rate: { perSecond: 1, burst: 6 } });
     await server.post("/threads/t/runs", { input: "Go." }, { prefer: "wait=30" });

@@ -127,6 +127,10 @@ describe("a request from elsewhere", () => {
     expect((await server.get("/threads", { origin: headers.origin })).headers.get("access-control-allow-origin")).toBe(
       null,
     );
+    const { token } = server.server;
+    const session = { method: "POST", headers, body: JSON.stringify({ token }) };
+    const opened = await fetch(`${server.url}/v1/session`, session);
+    expect(opened.headers.get("set-cookie")).toMatch(/; Secure$/);
     for (const origin of ["http://agents.example", "https://evil.example", "null"]) {
       const refused = await raw(server, { ...change, headers: { ...headers, origin } });
       expect(refused).toMatchObject({ status: 403, body: { code: "ORIGIN_NOT_ALLOWED" } });

@@ -173,7 +173,8 @@ class Server implements BelayServer {
     checkForgery(request);
     const login = route.role === "none" ? NOBODY : await this.#authenticate(request);
     if (login instanceof Response) return login;
-    this.#rates.take(JSON.stringify([login.tenant, login.user]));
+    // Requests without a login count by route: those that try tokens must not take their turns from probes.
+    this.#rates.take(JSON.stringify(login === NOBODY ? [route.name] : [login.tenant, login.user]));
     if (route.role !== "none" && route.role !== "any") needRole(login, route.role);
     const query = checkQuery(route, searchParams);
     const takesBody = route.method !== "GET";

@@ -49,7 +49,9 @@ export class TokenLogin implements SessionDoor {
   }
 
   #cookie(request: Request, value: string, seconds: number): string {
-    const secure = new URL(request.url).protocol === "https:" ? "; Secure" : "";
+    // Behind a proxy that ends TLS, only the browser knows: a page names its origin with every change.
+    const page = request.headers.get("origin") ?? request.url;
+    const secure = page.startsWith("https:") ? "; Secure" : "";
     const { basePath } = this.#options;
     return `${nameFor(request)}=${value}; HttpOnly; SameSite=Strict; Path=${basePath}; Max-Age=${seconds}${secure}`;
   }
