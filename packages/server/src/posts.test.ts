@@ -90,7 +90,8 @@ const cases: Readonly<Record<string, Case>> = {
     expected: 1,
   },
   pause: {
-    turns: [[{ text: "A" }, { wait: 200 }, { call: "note" }], "Done."],
+    // It parks after any of them: a busy machine has seconds to ask for it.
+    turns: Array.from({ length: 40 }, () => [{ text: "A" }, { wait: 100 }, { call: "note" }]),
     before: starts,
     path: "/threads/t/pause",
     body: {},
