@@ -161,6 +161,27 @@ describe.each(eachStore)("the journal of a thread ($name)", ({ make }) => {
     expect(await kit.runner.journal("thread", { after: whole.head })).toEqual({ items: [], head: whole.head });
   });
 
+  test("L6: a page costs what it has, and not what comes after it: no line after it is read", async () => {
+    const { tools } = paying({ needsApproval: false });
+    const store = await make();
+    const kit = await openKit([pays("a", "b"), "done"], { store, tools });
+    await kit.session.run("go").result;
+    const whole = await kit.runner.journal("thread");
+    const damaged = wrapStore(store, {
+      load: async (key, after) => {
+        const loaded = await store.load(key, after);
+        return loaded && { ...loaded, lines: loaded.lines.map((line, i) => (i < 3 ? line : { ...line, body: "{" })) };
+      },
+    });
+    const reader = createRunner({ store: damaged });
+    expect(await reader.journal("thread", { limit: 2 })).toEqual({
+      items: whole.items.slice(0, 2),
+      head: whole.head,
+      next: 2,
+    });
+    await expect(reader.journal("thread")).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+
   test("L6: refuses a thread that is not there, and options that make no sense", async () => {
     const { runner } = await openKit([], { store: await make() });
     await expect(runner.journal("nowhere")).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });

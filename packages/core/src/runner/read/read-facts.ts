@@ -47,35 +47,40 @@ export interface JournalPage {
 
 /** Returns the first `limit` facts after `after`. Throws THREAD_UNKNOWN. */
 export async function readPage(store: Store, key: ThreadKey, after: number, limit: number): Promise<JournalPage> {
-  const read = await factsAndRow(store, key, after);
+  const read = await factsAndRow(store, key, after, limit);
   if (read === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   const items = read.facts.slice(0, limit);
   const next = items.length < read.facts.length ? items.at(-1)?.seq : undefined;
   return { items, head: read.row.head, ...(next !== undefined && { next }) };
 }
 
+/** Stops after the line that has more than `most` facts together with those before it: it says that there is a next page. */
 async function factsAndRow(
   store: Store,
   key: ThreadKey,
   after: number,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<{ readonly facts: readonly Fact[]; readonly row: ThreadRow } | undefined> {
   const loaded = await loadThread(store, key, after);
   if (loaded === undefined) return undefined;
-  const read = decodeAll(key.threadId, loaded.lines, new Map());
+  const span = { after, most };
+  const read = decodeAll(key.threadId, loaded.lines, new Map(), span);
   const beyond = (facts: readonly Fact[]) => facts.filter((fact) => fact.seq > after);
   if (!read.missing) return { facts: beyond(read.facts), row: loaded.row };
   // The message of a call, or a request that a pause waits for, lies before the cursor.
   const whole = await loadThread(store, key);
   if (whole === undefined) return undefined;
-  return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map()).facts), row: whole.row };
+  return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map(), span).facts), row: whole.row };
 }
 
 function decodeAll(
   threadId: string,
   lines: readonly Line[],
   asked: Map<string, Json>,
+  { after, most }: { readonly after: number; readonly most: number },
 ): { facts: Fact[]; missing: boolean } {
   const facts: Fact[] = [];
+  let found = 0;
   let missing = false;
   const argsOf = (callId: string) => {
     const args = asked.get(callId);
@@ -91,11 +96,13 @@ function decodeAll(
   for (const line of lines) {
     for (const fact of decode(threadId, line, argsOf, requestOf)) {
       facts.push(fact);
+      if (fact.seq > after) found += 1;
       if (fact.type === "action" && isRequest(fact.action.interrupted))
         raised.set(fact.action.interrupted.id, fact.action.interrupted);
       if (fact.type !== "message") continue;
       for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
     }
+    if (found > most) break;
   }
   return { facts, missing };
 }
