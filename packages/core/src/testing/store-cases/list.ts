@@ -37,6 +37,8 @@ export const listCases = {
       for (let after: ListPlace | undefined; ; ) {
         const page = await t.store.page(t.tenant, { limit, after });
         read.push(...page.map((row) => row.threadId));
+        // A store that begins at the front again would be asked without end.
+        ok(read.length <= all.length);
         const last = page.at(-1);
         if (last === undefined) break;
         after = { at: last.updatedAt, id: last.threadId };
@@ -234,6 +236,7 @@ export const listCases = {
     for (let n = 0; ; n++) {
       const page = await t.store.page(t.tenant, { limit: 7, label: { n: "1" }, after });
       read.push(...page.map((row) => row.threadId));
+      ok(read.length <= 60);
       // One that was read and one that was not move to the front.
       if (n === 0)
         for (const id of [page[0]!.threadId, "t1"])
