@@ -144,7 +144,7 @@ export async function answerAll({ file, requests, by, effects }: AnswerAll): Pro
     let outcome = "";
     // A sender that is not sure of the delivery sends again, under the same id.
     do {
-      outcome = await runner.answer(id, approve({ by }), { id: by }).then(
+      outcome = await runner.answer(id, approve({ by }), { id: by, waitMs: 60_000 }).then(
         () => "won",
         (error: { readonly code?: string; readonly message: string }) => `${error.code} ${error.message}`,
       );
