@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dropSchema, freshSchema, openDatabase, openPool, service } from "@belay/testkit";
+import { dropSchema, freshSchema, openDatabase, openPool, redisCommands, service } from "@belay/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, inject, test } from "vitest";
 import { createRunner, type Store, type ThreadFilter } from "../index.ts";
@@ -130,15 +130,7 @@ async function redis(): Promise<Place> {
     store: redisStore(client, { prefix }),
     async scans(work) {
       await work();
-      const seen: string[][] = [];
-      const monitor = await client.monitor();
-      monitor.on("monitor", (_time: string, args: string[]) => {
-        if (args.some((arg) => arg.includes(prefix))) seen.push(args);
-      });
-      await work();
-      await client.ping();
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      monitor.disconnect();
+      const seen = await redisCommands(client, prefix, work);
       expect(seen.length).toBeGreaterThan(0);
       const whole = seen.filter(
         ([name, key]) => /^(hgetall|hkeys|hvals|hscan|keys|scan|zscan)$/i.test(name!) && key !== "",

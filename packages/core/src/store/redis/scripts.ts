@@ -604,7 +604,9 @@ if state ~= 'running' then
     end
     return true
   end
-  if wanted then
+  local few = 0
+  for _ in pairs(wanted or {}) do few = few + 1 end
+  if wanted and few <= 2 * limit then
     for id in pairs(wanted) do
       local at = tonumber(redis.call('ZSCORE', lists[1], id) or '')
       if at and after(at, id) and isIn(id) then found[#found + 1] = {at, id} end
@@ -615,11 +617,13 @@ if state ~= 'running' then
       local count = redis.call('ZCARD', list)
       if count < least then shortest, least = list, count end
     end
-    local from, count = 0, 2 * limit
+    -- So many that a command for each would take long: the list is read from its beginning, in large parts.
+    local from, count = 0, wanted and 1000 or 2 * limit
     while #found < limit do
       local ids = redis.call('ZREVRANGEBYSCORE', shortest, afterAt == '' and '+inf' or afterAt, '-inf', 'WITHSCORES', 'LIMIT', from, count)
       for i = 1, #ids, 2 do
-        if #found < limit and after(tonumber(ids[i + 1]), ids[i]) and isIn(ids[i]) then
+        local fits = #found < limit and (not wanted or wanted[ids[i]]) and after(tonumber(ids[i + 1]), ids[i])
+        if fits and isIn(ids[i]) then
           found[#found + 1] = {tonumber(ids[i + 1]), ids[i]}
         end
       end
