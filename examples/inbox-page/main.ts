@@ -22,15 +22,15 @@ const runner = createRunner({
   groups: { leads: ["anna", "ben"] },
 });
 // Your own login: a session cookie in earnest. `user` becomes `by`; a page that sends `by` is refused.
-const people: Record<string, Login> = {
-  "token-a": { user: "anna", role: ["operator", "approver"] },
-  "token-b": { user: "ben", role: "approver" },
-  "token-c": { user: "carl", role: "approver" },
-  "token-d": { user: "dora", role: "viewer" },
-};
+const people = new Map<string, Login>([
+  ["token-a", { user: "anna", role: ["operator", "approver"] }],
+  ["token-b", { user: "ben", role: "approver" }],
+  ["token-c", { user: "carl", role: "approver" }],
+  ["token-d", { user: "dora", role: "viewer" }],
+]);
 const server = belayServer({
   runner,
-  auth: (request) => people[request.headers.get("authorization")?.replace("Bearer ", "") ?? ""],
+  auth: (request) => people.get(request.headers.get("authorization")?.replace("Bearer ", "") ?? ""),
 });
 // endregion
 const http = serve({ fetch: server.fetch, hostname: "127.0.0.1", port: 0 });
@@ -51,7 +51,7 @@ for (const token of ["token-x", "token-d", "token-c", "token-a", "token-a", "tok
     .answer(item!.id, approve())
     .then(({ open }) => `open: ${open}`)
     .catch(({ status, code }: RequestError) => `${status}, ${code}`);
-  console.log(`${people[token]?.user ?? "unknown"}: ${said}`);
+  console.log(`${people.get(token)?.user ?? "unknown"}: ${said}`);
 }
 
 const thread = page("token-a").open("release");

@@ -56,7 +56,7 @@ export function isThreadEvent(event: StreamEvent): event is BelayEvent {
 
 const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 30_000;
-/** The server pings every 15 s. */
+/** A line on which nothing arrives for so long is dead, also one that never answers. The server pings every 15 s. */
 const SILENCE_MS = 50_000;
 
 /** Follows a stream of the server, over lost lines, until the signal fires or the server refuses. */
@@ -69,7 +69,12 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
     const stop = () => reading.abort();
     signal?.addEventListener("abort", stop);
     let watch: ReturnType<typeof setTimeout> | undefined;
+    const heard = () => {
+      clearTimeout(watch);
+      watch = setTimeout(stop, SILENCE_MS);
+    };
     try {
+      heard();
       const query = { after, tail: after === undefined ? tail : undefined, drafts, changes };
       const response = await line.fetch("GET", path, { query, signal: reading.signal });
       if (isFinal(response.status)) {
@@ -78,10 +83,6 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
       }
       if (!response.ok || response.body === null) throw await errorOf(response);
       yield { type: "connection", state: "open" };
-      const heard = () => {
-        clearTimeout(watch);
-        watch = setTimeout(stop, SILENCE_MS);
-      };
       for await (const { id, event, data } of blocksOf(response.body, heard)) {
         fails = 0;
         if (event === "bye" || event === "error") break;

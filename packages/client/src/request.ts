@@ -49,6 +49,11 @@ export interface Asked {
 
 const TRIES = 6;
 
+/** Returns a random key. Only pages with TLS or on loopback have crypto.randomUUID. */
+export function newKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
+}
+
 /** The line to a server. */
 export class Line {
   readonly #options: ConnectOptions;
@@ -87,18 +92,23 @@ export class Line {
     path: string,
     asked: Asked = {},
   ): Promise<{ readonly status: number; readonly body: T }> {
-    const key = asked.key ?? crypto.randomUUID();
+    const key = asked.key ?? newKey();
     const headers = { ...asked.headers, ...(method === "POST" && { "idempotency-key": key }) };
     for (let tries = 1; ; tries++) {
-      const response = await this.fetch(method, path, { ...asked, headers }).catch((error) => {
-        if (asked.signal?.aborted) throw error;
-        if (tries >= TRIES) throw new RequestError(0, { detail: `No answer from ${this.#base}: ${error.message}` });
-      });
-      if (response !== undefined && (response.status !== 503 || tries >= TRIES)) {
-        if (response.ok) return { status: response.status, body: (await bodyOf(response)) as T };
+      // The answer has arrived with the last byte of its body.
+      const answered = await this.fetch(method, path, { ...asked, headers })
+        .then(async (response) => ({ response, text: await response.text() }))
+        .catch((error) => {
+          if (asked.signal?.aborted) throw error;
+          if (tries >= TRIES) throw new RequestError(0, { detail: `No answer from ${this.#base}: ${error.message}` });
+        });
+      const response = answered?.response;
+      if (answered !== undefined && response !== undefined && (response.status !== 503 || tries >= TRIES)) {
+        const { status, ok } = response;
+        if (ok) return { status, body: (answered.text === "" ? undefined : JSON.parse(answered.text)) as T };
         // The first try has deleted it, and its answer was lost.
-        if (method === "DELETE" && response.status === 404 && tries > 1) return { status: 204, body: undefined as T };
-        throw await errorOf(response);
+        if (method === "DELETE" && status === 404 && tries > 1) return { status: 204, body: undefined as T };
+        throw problemIn(status, answered.text);
       }
       const wait = Number(response?.headers.get("retry-after") ?? 0) * 1000;
       await sleep(Math.max(wait, 250 * 2 ** (tries - 1)), asked.signal);
@@ -106,13 +116,16 @@ export class Line {
   }
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  return text === "" ? undefined : JSON.parse(text);
+export async function errorOf(response: Response): Promise<RequestError> {
+  return problemIn(response.status, await response.text().catch(() => ""));
 }
 
-export async function errorOf(response: Response): Promise<RequestError> {
-  return new RequestError(response.status, (await response.json().catch(() => ({}))) as Partial<Problem>);
+function problemIn(status: number, text: string): RequestError {
+  try {
+    return new RequestError(status, (JSON.parse(text) ?? {}) as Partial<Problem>);
+  } catch {
+    return new RequestError(status, {});
+  }
 }
 
 /** Resolves after a time, when the signal fires, or when `wake` is called with it. */

@@ -20,7 +20,7 @@ import type {
 } from "@belay/core";
 import { follow, isThreadEvent, type StreamEvent, type StreamOptions } from "./events.ts";
 import type { Hints } from "./hints.ts";
-import { type Asked, type Line, RequestError } from "./request.ts";
+import { type Asked, type Line, newKey, RequestError } from "./request.ts";
 
 /** The idempotency key of a write. Random if left out. */
 export interface KeyOptions {
@@ -114,7 +114,7 @@ export class ClientThread {
   }
 
   async #receipt(path: string, options: KeyOptions): Promise<Receipt> {
-    const id = options.id ?? crypto.randomUUID();
+    const id = options.id ?? newKey();
     for (;;) {
       const { status, body } = await this.#post<Receipt>(path, { ...options, id });
       if (status === 200) return body;

@@ -42,6 +42,14 @@ export interface DriftReport {
   readonly shape?: true;
 }
 
+/** The last change of an agent with which a run of a thread continued. */
+export interface LastDrift {
+  /** The seq of its fact. */
+  readonly seq: number;
+  readonly at: number;
+  readonly report: DriftReport;
+}
+
 /** The effect of a resume if the agent has changed since the run began. A function decides whether to continue. */
 export type Drift = "warn" | "refuse" | ((report: DriftReport) => DriftVerdict | Promise<DriftVerdict>);
 

@@ -89,6 +89,19 @@ describe("bad input", () => {
     expect((await server.post("/threads/t/runs", { input: "Go." }, { prefer: "wait=30" })).status).toBe(200);
   });
 
+  test("a body is read in one pass: neither quotes without an end nor a file of seven megabytes stop the server", async () => {
+    await using server = await startServer({ runner: guide(["Nice."]) });
+    const open = '"'.repeat(3) + '\\"'.repeat(250_000);
+    const keys = `["${"k".repeat(250_000)}"${":".repeat(250_000)}`;
+    for (const body of [open, keys]) {
+      const login = { method: "POST", headers: { "content-type": "application/json" }, body };
+      expect((await fetch(`${server.url}/v1/session`, login)).status).toBe(400);
+    }
+    const base64 = Buffer.alloc(7 * 1024 * 1024, 7).toString("base64");
+    const input = [{ parts: [{ type: "file", mediaType: "image/png", data: { base64 } }] }];
+    expect((await server.post("/threads/t/runs", { input }, { prefer: "wait=30" })).status).toBe(200);
+  });
+
   test("an id may hold slashes, dots, spaces and letters of any language; control characters are refused", async () => {
     await using server = await startServer({ runner: guide(Array.from({ length: 9 }, () => "Hi.")) });
     for (const id of ["a/b", "../../etc/passwd", "%2e", "a b?c#d", "bergführer 🧗", "a:b;c"]) {
@@ -108,11 +121,23 @@ describe("bad input", () => {
       expect(named.body, JSON.stringify(id)).toMatchObject({ status: 400 });
       expect((await server.get(path)).status).toBe(404);
     }
-    // A browser takes these two out of any address, so no route could name the thread.
-    for (const threadId of [".", ".."]) {
+    // A browser takes these two out of any address, so no route could name the thread. Half a character has no UTF-8.
+    for (const threadId of [".", "..", "a\ud800"]) {
       expect((await server.post("/threads", { threadId, input: "Go." })).body).toMatchObject({ status: 400 });
     }
     expect((await server.get("/threads")).body.items).toEqual([]);
+  });
+
+  test("half a character in the name of a file or message does not make a thread unreadable", async () => {
+    const runner = guide(["Nice.", "Nice."]);
+    await using server = await startServer({ runner });
+    const file = { type: "file" as const, mediaType: "image/png", name: "a\ud800", data: { base64: "AAAA" } };
+    const input = [{ id: "m\ud800", parts: [file] }];
+    expect((await server.post("/threads/t/runs", { input })).body).toMatchObject({ status: 400 });
+    await (await runner.start("t", input)).result;
+    expect((await server.get("/threads/t/messages")).status).toBe(200);
+    await (await runner.start("t", [{ id: "m", parts: [file] }])).result;
+    expect((await server.get("/threads/t/files/m/0")).status).toBe(200);
   });
 
   test("a file of five megabytes is taken, served as its type, and a page of it cannot run", async () => {

@@ -101,6 +101,27 @@ test("a stream continues over a server that goes away and comes back", async () 
   expect(states).toEqual(["connecting", "open", "lost", "connecting", "open"]);
 });
 
+test("a write whose answer breaks off is repeated under its key: one run", async () => {
+  const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel(["One.", "Two."]) }) });
+  await using server = await startServer({ runner });
+  let breaks = 1;
+  const breaking: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (breaks-- <= 0) return response;
+    await response.text();
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"runId":'));
+        controller.error(new TypeError("terminated"));
+      },
+    });
+    return new Response(body, response);
+  };
+  const thread = connect({ url: server.url, token: server.server.token, fetch: breaking }).open("t");
+  expect(await (await thread.run("Go.")).result).toMatchObject({ text: "One." });
+  expect((await thread.facts()).items.filter(({ type }) => type === "run-start")).toHaveLength(1);
+});
+
 test("a refused login ends a stream instead of repeating it", async () => {
   const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }) });
   await using server = await startServer({ runner });

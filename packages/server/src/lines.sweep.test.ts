@@ -1,6 +1,6 @@
 // Readers that join at any fact, and readers behind a proxy that cuts at any byte: each has the view of one that stayed.
 
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from "node:net";
 import { connect, emptyThread, foldThread, isThreadEvent, type ThreadView } from "@belay/client";
 import { agent, createRunner, humanApproval, jsonSchema, tool } from "@belay/core";
@@ -10,8 +10,16 @@ import { expect, inject, test } from "vitest";
 import { readStream, type StreamEvent, startServer, type TestServer } from "./testing.ts";
 
 const { cutStreams, seed } = inject("effort");
-/** A line that was cut waits a second before it connects again: many wait at the same time. */
 const AT_ONCE = 50;
+
+/** A browser says so when its network is back, and a client that waits connects at once. */
+const network = new EventTarget();
+setMaxListeners(AT_ONCE + 1, network);
+Object.assign(globalThis, {
+  addEventListener: network.addEventListener.bind(network),
+  removeEventListener: network.removeEventListener.bind(network),
+});
+const online = () => setImmediate(() => network.dispatchEvent(new Event("online")));
 
 const pay = tool({
   name: "pay",
@@ -146,6 +154,7 @@ test("a line that a proxy cuts at any byte loses and doubles no fact", async () 
     for await (const event of thread.events({ signal: gone.signal })) {
       if (isThreadEvent(event)) view = foldThread(view, event);
       if (isThreadEvent(event)) seqs.push(event.seq);
+      if (event.type === "connection" && event.state === "lost") online();
       if (event.type === "live") gone.abort();
     }
     const whole = wholes.get(threadId)!;

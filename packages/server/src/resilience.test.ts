@@ -3,7 +3,7 @@ import { connect } from "@belay/client";
 import { agent, createRunner, humanApproval, jsonSchema, memoryStore, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
-import type { Login } from "./index.ts";
+import { belayServer, type Login } from "./index.ts";
 import { readStream, startServer, type TestServer } from "./testing.ts";
 
 const pay = tool({
@@ -132,7 +132,92 @@ test("with four eyes the person who started a run does not answer for it", async
   expect((await say("ben")).status).toBe(200);
 });
 
+test("an answer that comes with a resume is refused if the person saw something else", async () => {
+  const model = scriptedModel([[{ call: "pay", args: { euros: 9 } }], "Done."]);
+  await using server = await startServer({
+    runner: createRunner({ agent: agent({ name: "support", model, tools: [pay] }) }),
+  });
+  await server.post("/threads/t/runs", { input: "Pay." }, { prefer: "wait=30" });
+  const { id, digest } = (await server.get("/inbox")).body.items[0];
+  const resume = (seen: string) =>
+    server.post("/threads/t/resume", { answers: { [id]: { type: "approve", digest: seen } } }, { prefer: "wait=30" });
+  expect((await resume("another")).body).toMatchObject({ status: 422, code: "ANSWER_INVALID" });
+  expect((await server.get("/inbox")).body.items).toHaveLength(1);
+  expect((await resume(digest)).body).toMatchObject({ status: "completed" });
+});
+
+describe("tenants beyond the limit", () => {
+  const tenants = (request: Request): Login => ({
+    user: "anna",
+    role: "admin",
+    tenant: request.headers.get("x-tenant") ?? "none",
+  });
+
+  test("a store that fails while a runner is let go of ends neither a request nor the process", async () => {
+    const failures: unknown[] = [];
+    const make = (tenant: string) => {
+      const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }), tenant });
+      runner.threads = () => Promise.reject(new Error("The store is away."));
+      return runner;
+    };
+    const log = ({ error }: { error: unknown }) => void failures.push(error);
+    await using server = await startServer({ runner: make, auth: tenants, maxTenants: 1, work: false, log });
+    for (const tenant of ["a", "b", "c"]) expect((await server.get("/inbox", { "x-tenant": tenant })).status).toBe(200);
+    await expect.poll(() => String(failures[0])).toContain("The store is away.");
+  });
+
+  test("a runner that is used again while another request lets go of the old one is kept until the end", async () => {
+    const made: string[] = [];
+    const ended: string[] = [];
+    const make = (tenant: string) => {
+      const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }), tenant });
+      const name = `${tenant}${made.filter((each) => each[0] === tenant).length}`;
+      made.push(name);
+      const { drain, threads } = runner;
+      runner.threads = async (...given) => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return threads.apply(runner, given);
+      };
+      runner.drain = (options) => {
+        ended.push(name);
+        return drain.call(runner, options);
+      };
+      return runner;
+    };
+    const server = await startServer({ runner: make, auth: tenants, maxTenants: 1, work: false, rate: false });
+    const all = Array.from({ length: 60 }, (_, i) => server.get("/me", { "x-tenant": "abc"[i % 3]! }));
+    await Promise.all(all);
+    for (let i = 0; i < 30; i++) await server.get("/me", { "x-tenant": "abc"[i % 3]! });
+    await server[Symbol.asyncDispose]();
+    expect(ended.sort()).toEqual(made.sort());
+  });
+});
+
 describe("readers", () => {
+  test("a stream ends when its request is aborted, also for a reader in the same process", async () => {
+    const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }) });
+    const server = belayServer({ runner, work: false });
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${server.token}` };
+    const { body } = await server.fetch(new Request("http://localhost/v1/changes", { headers, signal: gone.signal }));
+    const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toContain("retry");
+    gone.abort();
+    while (!(await reader.read()).done);
+    await server.close();
+  });
+
+  test("HEAD opens no stream", async () => {
+    const model = scriptedModel(["Hi."]);
+    const runner = createRunner({ agent: agent({ name: "guide", model }) });
+    await using server = await startServer({ runner, maxStreams: 1 });
+    await server.post("/threads/t/runs", { input: "Go." }, { prefer: "wait=30" });
+    for (const path of ["/threads/t/events", "/changes", "/threads/t/facts"]) {
+      expect(await server.send("HEAD", path), path).toMatchObject({ status: 200, body: "" });
+    }
+    await readStream(server, "/threads/t/events", (all) => all.some(({ event }) => event === "live"));
+  });
+
   test("a hundred readers that leave in mid-answer stop nothing", async () => {
     const pieces = Array.from({ length: 400 }, (_, i) => `${i} `);
     const model = scriptedModel([[{ text: pieces }]], { delayMs: 5 });

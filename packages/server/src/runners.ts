@@ -29,15 +29,19 @@ export class Runners {
   /** The one used longest ago comes first. */
   readonly #entries = new Map<string, Entry>();
   #closing = false;
+  #evicting: Promise<void> | undefined;
 
   constructor(options: RunnersOptions) {
     this.#options = options;
     if (typeof options.runner !== "function") this.#entry(DEFAULT_TENANT);
   }
 
-  /** The tenant under which a login's runner is kept: one runner for all, unless there is one for each. */
+  /** The tenant under which a login's runner is kept. One runner serves its own tenant and no other. */
   tenantOf(tenant: string | undefined): string {
-    return typeof this.#options.runner === "function" ? (tenant ?? DEFAULT_TENANT) : DEFAULT_TENANT;
+    const { runner } = this.#options;
+    if (typeof runner === "function") return tenant ?? DEFAULT_TENANT;
+    if (tenant === undefined || tenant === runner.tenant) return DEFAULT_TENANT;
+    throw new Error(`A login is of tenant ${tenant}, and the server has the runner of ${runner.tenant} alone.`);
   }
 
   /** Gives the runner to `use`, and keeps it until `use` and everything that it opened have ended. */
@@ -56,7 +60,10 @@ export class Runners {
       return await use(await entry.runner, hold);
     } finally {
       release();
-      void this.#evict();
+      // The store may fail in between: that is no failure of this request.
+      this.#evicting ??= this.#evict()
+        .catch(this.#options.onError)
+        .finally(() => (this.#evicting = undefined));
     }
   }
 
@@ -83,13 +90,15 @@ export class Runners {
     return entry;
   }
 
+  /** Looks at each entry once: one that is used meanwhile comes last, and would be met again. */
   async #evict(): Promise<void> {
-    if (typeof this.#options.runner !== "function" || this.#closing) return;
-    for (const [tenant, entry] of this.#entries) {
-      if (this.#entries.size <= this.#options.maxTenants) return;
+    if (typeof this.#options.runner !== "function") return;
+    for (const [tenant, entry] of [...this.#entries]) {
+      if (this.#closing || this.#entries.size <= this.#options.maxTenants) return;
       if (entry.inUse > 0) continue;
       const runner = await entry.runner.catch(() => undefined);
-      if (runner === undefined || entry.inUse > 0 || (await runsSomething(runner)) || entry.inUse > 0) continue;
+      if (runner === undefined || entry.inUse > 0 || (await runsSomething(runner))) continue;
+      if (entry.inUse > 0 || this.#closing) continue;
       this.#entries.delete(tenant);
       entry.stop.abort();
       await entry.work;
@@ -123,6 +132,7 @@ export class Runners {
         await Promise.all([drained, work]);
       }),
     );
+    await this.#evicting;
   }
 }
 

@@ -1,8 +1,19 @@
 import { request as httpRequest } from "node:http";
-import { agent, createRunner, humanApproval, jsonSchema, memoryStore, tool } from "@belay/core";
+import {
+  agent,
+  createRunner,
+  humanApproval,
+  humanInput,
+  jsonSchema,
+  type Model,
+  memoryStore,
+  type ToolContext,
+  tool,
+} from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Login } from "./index.ts";
+import { belayServer } from "./server.ts";
 import { readStream, startServer, type TestServer } from "./testing.ts";
 
 const quiet = { log: () => {} };
@@ -108,6 +119,20 @@ describe("a request from elsewhere", () => {
     expect(await raw(other, { headers: { cookie: `belay_${port}=${value}` } })).toMatchObject({ status: 401 });
   });
 
+  test("pages of publicUrl are our own, also behind a proxy that gives another host", async () => {
+    await using server = await startServer({ runner: guide(["Hi."]), publicUrl: "https://agents.example/belay" });
+    const headers = { ...server.headers, "content-type": "application/json", origin: "https://agents.example" };
+    const change = { method: "POST", path: "/v1/threads/t/runs", body: '{"input":"Go."}' };
+    expect(await raw(server, { ...change, headers })).toMatchObject({ status: 202 });
+    expect((await server.get("/threads", { origin: headers.origin })).headers.get("access-control-allow-origin")).toBe(
+      null,
+    );
+    for (const origin of ["http://agents.example", "https://evil.example", "null"]) {
+      const refused = await raw(server, { ...change, headers: { ...headers, origin } });
+      expect(refused).toMatchObject({ status: 403, body: { code: "ORIGIN_NOT_ALLOWED" } });
+    }
+  });
+
   test("an allowed origin may read answers; every answer forbids frames, sniffing and referrers", async () => {
     const allowedOrigins = ["https://app.example"];
     await using server = await startServer({ runner: guide(), allowedOrigins, allowedHosts: ["agents.example"] });
@@ -173,6 +198,95 @@ describe("roles", () => {
     expect((await server.get("/threads", {})).status).toBe(401);
   });
 
+  test("an input answers a question only for logins that may answer it", async () => {
+    const ask = (onNewInput: "answer" | "withdraw") => {
+      const execute = async (_: object, ctx: ToolContext) => ctx.ask(humanInput("Which floor?", { onNewInput }));
+      const input = jsonSchema<object>({ type: "object" });
+      const asking = tool({ name: "ask", description: "Asks.", input, execute });
+      const model = scriptedModel([[{ call: "ask" }], "Done.", "Again."]);
+      return createRunner({ agent: agent({ name: "support", model, tools: [asking] }) });
+    };
+    const send = async (server: TestServer, user: string, more: object = {}) => {
+      const { status, body } = await server.post("/threads/t/send", { input: "The third.", ...more }, as(user));
+      return body.how ?? `${status} ${body.code}`;
+    };
+    for (const selfApproval of [true, false]) {
+      const one = await startServer({ runner: ask("withdraw"), auth, selfApproval, work: false });
+      await one.post("/threads/t/runs", { input: "Go." }, { ...as("anna"), prefer: "wait=30" });
+      const answers = { whenAsked: "answer" };
+      expect(await send(one, "otto", answers)).toBe("403 FORBIDDEN_ROLE");
+      if (!selfApproval) expect(await send(one, "anna", answers)).toBe("403 ANSWER_FORBIDDEN");
+      expect(await send(one, selfApproval ? "anna" : "root", answers)).toBe("answer");
+      await one[Symbol.asyncDispose]();
+      const two = await startServer({ runner: ask("answer"), auth, selfApproval, work: false });
+      await two.post("/threads/t/runs", { input: "Go." }, { ...as("otto"), prefer: "wait=30" });
+      expect(await send(two, "otto")).toBe(selfApproval ? "answer" : "403 ANSWER_FORBIDDEN");
+      await two[Symbol.asyncDispose]();
+    }
+  });
+
+  test("with redact, text that streams is for admins: a word that is cut out may come in two pieces", async () => {
+    const redact = (value: unknown, { role }: Login) =>
+      role === "admin" ? value : JSON.parse(JSON.stringify(value).replaceAll("secret rope", "•••"));
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const model: Model = {
+      id: "pieces",
+      async *stream() {
+        yield { type: "text", text: "The sec" };
+        await finished;
+        yield { type: "text", text: "ret rope." };
+        yield { type: "finish", finish: "stop" };
+      },
+    };
+    const runner = createRunner({ agent: agent({ name: "guide", model }) });
+    await using server = await startServer({ runner, auth, redact });
+    await server.post("/threads/t/runs", { input: "Go." }, as("root"));
+    let isLive = false;
+    const vera = readStream(
+      server,
+      "/threads/t/events",
+      (all) => {
+        isLive ||= all.some(({ event }) => event === "live");
+        return all.some(({ event }) => event === "run-end");
+      },
+      as("vera"),
+    );
+    await expect.poll(() => isLive).toBe(true);
+    const root = readStream(server, "/threads/t/events", (all) => all.some(({ data }) => data.text), as("root"));
+    expect((await root).at(-1)!.data.text).toBe("The sec");
+    finish();
+    const events = JSON.stringify(await vera);
+    expect(events).toContain("The •••.");
+    expect(events).not.toContain("sec");
+  });
+
+  test("groups of the login count for requests that name a group, in the inbox and in answers", async () => {
+    const model = scriptedModel([[{ call: "move", args: {} }], "Done."]);
+    const move = tool({
+      name: "move",
+      description: "Moves.",
+      input: jsonSchema<object>({ type: "object" }),
+      needsApproval: () => humanApproval("Move?", { approvers: ["group:leads"], quorum: 2 }),
+      execute: () => "moved",
+    });
+    const runner = createRunner({ agent: agent({ name: "ops", model, tools: [move] }) });
+    const logins = (request: Request): Login => {
+      const [user, group] = request.headers.get("x-user")!.split("/") as [string, string];
+      return { user, groups: [group], role: "admin" };
+    };
+    await using server = await startServer({ runner, auth: logins });
+    await server.post("/threads/t/runs", { input: "Go." }, { ...as("anna/leads"), prefer: "wait=30" });
+    const mine = async (user: string) => (await server.get("/inbox?mine=1", as(user))).body;
+    expect(await mine("carl/sales")).toMatchObject({ items: [], counts: { open: 1, mine: 0 } });
+    const { items, counts } = await mine("anna/leads");
+    expect(counts).toEqual({ open: 1, mine: 1 });
+    const say = (user: string) => server.post(`/requests/${items[0].id}/answer`, { type: "approve" }, as(user));
+    expect((await say("carl/sales")).body).toMatchObject({ status: 403, code: "ANSWER_FORBIDDEN" });
+    expect((await say("anna/leads")).body).toEqual({ open: 1, resumed: false });
+    expect((await say("ben/leads")).body).toEqual({ open: 0, resumed: true });
+  });
+
   test("redact cuts bodies and events alike, and search is for admins then", async () => {
     const redact = (value: unknown, { role }: Login) =>
       role === "admin" ? value : JSON.parse(JSON.stringify(value).replaceAll("secret rope", "•••"));
@@ -191,6 +305,35 @@ describe("roles", () => {
     expect(JSON.stringify(events)).not.toContain("secret");
     expect(JSON.stringify((await server.get("/threads/t/facts", as("root"))).body)).toContain("secret");
     expect((await server.get("/threads?search=secret", as("vera"))).body.code).toBe("FORBIDDEN_ROLE");
+  });
+});
+
+describe("the login of the application", () => {
+  const answerTo = async (found: unknown, method = "GET") => {
+    const server = belayServer({ runner: guide(), auth: () => found as never, work: false, ...quiet });
+    return server.fetch(new Request("http://localhost/v1/threads", { method }));
+  };
+
+  test("null is no login; a login with an unknown role, or without a name, opens nothing", async () => {
+    expect((await answerTo(null)).status).toBe(401);
+    const role = "viewer";
+    const slips = [{ user: "a", role: "guest" }, { user: "a", role: ["viewer", ""] }, { user: "a" }, { role }, {}];
+    for (const login of [...slips, { user: "", role }, { user: 7, role }, { user: "a", role, tenant: 7 }, Object]) {
+      expect((await answerTo(login)).status, JSON.stringify(login)).toBe(500);
+    }
+    expect((await answerTo({ user: "a", role })).status).toBe(200);
+    expect((await answerTo({ user: "a", role: [] })).status).toBe(403);
+  });
+
+  test("it may answer with a redirect, and set cookies", async () => {
+    const redirect = await answerTo(Response.redirect("https://login.example/", 302));
+    expect([redirect.status, redirect.headers.get("location")]).toEqual([302, "https://login.example/"]);
+    expect(redirect.headers.get("x-content-type-options")).toBe("nosniff");
+    const headers = new Headers([
+      ["set-cookie", "a=1"],
+      ["set-cookie", "b=2"],
+    ]);
+    expect((await answerTo(new Response("Hi", { headers }))).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
   });
 });
 
@@ -254,6 +397,19 @@ test("a login outlives the server that gave it", async () => {
 });
 
 describe("tenants", () => {
+  test("one runner serves its own tenant and no other", async () => {
+    const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }), tenant: "a" });
+    const auth = (request: Request): Login => ({
+      user: "anna",
+      role: "admin",
+      tenant: request.headers.get("x-tenant") ?? undefined,
+    });
+    await using server = await startServer({ runner, auth, ...quiet });
+    expect((await server.get("/threads")).status).toBe(200);
+    expect((await server.get("/threads", { "x-tenant": "a" })).status).toBe(200);
+    expect((await server.get("/threads", { "x-tenant": "b" })).status).toBe(500);
+  });
+
   test("the ids of another tenant do not exist, in any route", async () => {
     const store = memoryStore();
     const made: string[] = [];

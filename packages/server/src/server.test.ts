@@ -69,7 +69,11 @@ test("a request in the inbox is answered by the login, and the run continues", a
   expect(taken.body).toMatchObject({ status: 409, code: "ANSWER_TAKEN", details: { by: "anna" } });
   await readStream(server, "/threads/t/events", (all) => all.some(({ event }) => event === "run-end"));
   expect((await server.get("/threads/t")).body.state).toBe("completed");
-  expect((await server.get("/inbox?state=decided")).body.items).toMatchObject([{ id, by: "anna" }]);
+  const decided = async (filter: string) => (await server.get(`/inbox?state=decided${filter}`)).body.items;
+  for (const filter of ["", "&threadId=t", "&kind=approval", "&tool=refund", "&mine=1"]) {
+    expect(await decided(filter), filter).toMatchObject([{ id, by: "anna" }]);
+  }
+  for (const filter of ["&threadId=u", "&kind=input", "&tool=pay"]) expect(await decided(filter), filter).toEqual([]);
 });
 
 test("a stop returns its receipt, and a resume with input reasons again", async () => {
@@ -124,4 +128,30 @@ test("threads are found by state, label and title, a page at a time, without the
     body: JSON.stringify({ title: "Up", labels: { env: null, team: "red" } }),
   });
   expect(labelled.body).toMatchObject({ title: "Up", labels: { team: "red" } });
+});
+
+test("a resume with an agent that has changed is refused with the report if it asks for that, and a look has the last report", async () => {
+  const store = memoryStore();
+  const made = (instructions: string, turns: Parameters<typeof scriptedModel>[0]) =>
+    createRunner({
+      agent: agent({ name: "support", model: scriptedModel(turns), tools: [refund], instructions }),
+      store,
+    });
+  const before = made("Be kind.", [[{ call: "refund", args: { euros: 9 } }]]);
+  await (await before.start("t", "Refund B.")).result;
+  await before.close();
+  await using server = await startServer({ runner: made("Be quick.", ["Done."]), work: false });
+  const [{ id }] = (await server.get("/inbox")).body.items;
+  const report = { instructions: true };
+  const answers = { [id]: { type: "approve" } };
+  const refused = await server.post("/threads/t/resume", { drift: "refuse", answers });
+  expect(refused.body).toMatchObject({ status: 409, code: "DRIFT_REFUSED", details: { report } });
+  expect((await server.get("/threads/t")).body).not.toHaveProperty("lastDrift");
+  const resumed = await server.post("/threads/t/resume", { drift: "warn", answers }, { prefer: "wait=30" });
+  expect(resumed.body.status).toBe("completed");
+  expect((await server.get("/threads/t")).body.lastDrift).toEqual({
+    seq: expect.any(Number),
+    at: expect.any(Number),
+    report,
+  });
 });

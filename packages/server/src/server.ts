@@ -3,7 +3,7 @@
 import { checkBody, checkQuery } from "./http/check-request.ts";
 import { commandId } from "./http/command-id.ts";
 import { readBody } from "./http/json-body.ts";
-import { type RateLimit, Rates } from "./http/rate.ts";
+import { Rates } from "./http/rate.ts";
 import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { block, Streams } from "./http/stream.ts";
@@ -26,50 +26,8 @@ import { asking } from "./routes/asking.ts";
 import { control } from "./routes/control.ts";
 import { reading } from "./routes/reading.ts";
 import { service } from "./routes/service.ts";
-import { type AnyRunner, type RunnerOf, Runners } from "./runners.ts";
-
-/** Options of `belayServer`. */
-export interface ServerOptions {
-  /** The runner, or one for each tenant. The server works for it, and drains it on close(). */
-  readonly runner: AnyRunner | RunnerOf;
-  /** Returns the login of a request; undefined for none; a Response to answer by itself. Left out: the token. */
-  readonly auth?: ((request: Request) => Auth | Promise<Auth>) | undefined;
-  /** The token of a server without `auth`; 32 random bytes if left out. */
-  readonly token?: string | undefined;
-  /** The name of the person with the token; `"user"` by default. */
-  readonly user?: string | undefined;
-  /** The path under which the server is mounted. */
-  readonly basePath?: string | undefined;
-  /** False: the API alone, without pages. */
-  readonly console?: boolean | undefined;
-  /** Threads that this server moves for others: `{ concurrency: 8 }` by default. */
-  readonly work?: { readonly concurrency?: number | undefined } | false | undefined;
-  readonly publicUrl?: string | undefined;
-  /** Hosts beside loopback and the one of `publicUrl`. */
-  readonly allowedHosts?: readonly string[] | undefined;
-  /** Origins whose pages may use the server; none but our own by default. */
-  readonly allowedOrigins?: readonly string[] | undefined;
-  /** Returns the part of a body or an event that this login may see. */
-  readonly redact?: ((value: unknown, login: Login) => unknown) | undefined;
-  /** False: a person cannot answer requests of a run that they started. */
-  readonly selfApproval?: boolean | undefined;
-  readonly maxBodyBytes?: number | undefined;
-  readonly maxFileBytes?: number | undefined;
-  readonly maxStreams?: number | undefined;
-  readonly maxTenants?: number | undefined;
-  /** Requests of one user; `{ perSecond: 100, burst: 400 }` by default. */
-  readonly rate?: RateLimit | false | undefined;
-  readonly log?: ((entry: ServerLogEntry) => void) | undefined;
-}
-
-type Auth = Login | Response | undefined;
-
-/** A failure that a client sees only as "That went wrong." */
-export interface ServerLogEntry {
-  readonly level: "error";
-  readonly requestId: string;
-  readonly error: unknown;
-}
+import { Runners } from "./runners.ts";
+import { checkLogin, checkOptions, type ServerLogEntry, type ServerOptions } from "./server-options.ts";
 
 /** A server: one function from a request to a response, and its end. */
 export interface BelayServer {
@@ -115,11 +73,16 @@ class Server implements BelayServer {
   #document: object | undefined;
 
   constructor(options: ServerOptions) {
+    checkOptions(options);
     const { publicUrl, auth, allowedHosts = [], allowedOrigins = [], redact, work = { concurrency: 8 } } = options;
     this.#options = options;
     this.#basePath = `/${(options.basePath ?? "/").replace(/^\/+|\/+$/g, "")}`;
-    const ours = publicUrl === undefined ? [] : [new URL(publicUrl).host];
-    this.#guard = { allowedHosts: [...allowedHosts, ...ours], allowedOrigins };
+    const ours = publicUrl === undefined ? undefined : new URL(publicUrl);
+    this.#guard = {
+      allowedHosts: [...allowedHosts, ...(ours === undefined ? [] : [ours.host])],
+      allowedOrigins,
+      publicOrigin: ours?.origin,
+    };
     this.token = auth === undefined ? (options.token ?? newToken()) : undefined;
     this.#login = this.token === undefined ? undefined : this.#tokenLogin(this.token);
     const onError = (error: unknown) => this.#log(error, "");
@@ -157,7 +120,7 @@ class Server implements BelayServer {
     this.#closing ??= (async () => {
       await Promise.resolve();
       this.#streams.drain();
-      await Promise.race([Promise.allSettled(this.#pending), new Promise((resolve) => setTimeout(resolve, timeoutMs))]);
+      await settled(this.#pending, timeoutMs);
       await this.#runners.close(timeoutMs);
     })();
     return this.#closing;
@@ -233,7 +196,11 @@ class Server implements BelayServer {
         hold,
       };
       const reply = await route.handle(call as never);
-      return reply instanceof Response ? reply : this.#json(reply, login, request.method);
+      if (!(reply instanceof Response)) return this.#json(reply, login, request.method);
+      if (request.method !== "HEAD") return reply;
+      // Without a reader, a stream would stay open.
+      await reply.body?.cancel();
+      return new Response(null, reply);
     });
   }
 
@@ -252,7 +219,12 @@ class Server implements BelayServer {
 
   async #authenticate(request: Request): Promise<Login | Response> {
     const found = await (this.#options.auth?.(request) ?? this.#login?.login(request));
-    if (found !== undefined) return found;
+    // The headers of a redirect, and of a response of fetch, cannot be changed.
+    if (found instanceof Response) return new Response(found.body, found);
+    if (found !== undefined && found !== null) {
+      checkLogin(found);
+      return found;
+    }
     throw new ServerError("UNAUTHENTICATED", "This needs a login, and the request has none that counts.");
   }
 
@@ -276,6 +248,13 @@ class Server implements BelayServer {
       throw error;
     }
   }
+}
+
+/** Waits until all have settled, at most this long. No timer is left behind: it would keep the process alive. */
+async function settled(promises: Iterable<Promise<unknown>>, timeoutMs: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+  await Promise.race([Promise.allSettled(promises), late]).finally(() => clearTimeout(timer));
 }
 
 /** For routes without a login. */

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
-import { type BelayServer, belayServer, type ServerOptions } from "./server.ts";
+import { type BelayServer, belayServer } from "./server.ts";
+import type { ServerOptions } from "./server-options.ts";
 
 export { routes } from "./server.ts";
 

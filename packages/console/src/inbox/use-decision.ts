@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState } from "react";
 import { asProblem, type Problem } from "../wire/problem.ts";
 import { changed, queries } from "../wire/read.ts";
+import { newKey } from "../wire/request.ts";
 import { type AnswerBody, answer } from "../wire/write.ts";
 
 export const UNDO_MS = 5_000;
@@ -60,7 +61,7 @@ export function useDecision(id: string, threadId: string): Deciding {
     state,
     decide(body) {
       if (waiting.current !== undefined) clearTimeout(waiting.current.timer);
-      waiting.current = { body, key: crypto.randomUUID(), timer: setTimeout(() => sendRef.current(), UNDO_MS) };
+      waiting.current = { body, key: newKey(), timer: setTimeout(() => sendRef.current(), UNDO_MS) };
       setState({ is: "waiting", body, until: Date.now() + UNDO_MS });
     },
     undo() {

@@ -17,10 +17,15 @@ export interface Ask {
   readonly wait?: number;
 }
 
+/** Returns a random key. Only pages with TLS or on loopback have crypto.randomUUID. */
+export function newKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
+}
+
 /** Resolves to the body, or undefined if there is none. Throws `Problem`. */
 export async function request<T>(path: string, ask: Ask = {}): Promise<T> {
   const { method = ask.body === undefined ? "GET" : "POST" } = ask;
-  const key = method === "GET" ? undefined : (ask.key ?? crypto.randomUUID());
+  const key = method === "GET" ? undefined : (ask.key ?? newKey());
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await once<T>(path, method, key, ask);

@@ -112,8 +112,14 @@ class LiveWorker implements Worker {
   async work({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const leaving = this.#leaving.signal;
     const ending = signal === undefined ? leaving : AbortSignal.any([signal, leaving]);
-    const sweeping = this.#sweep(ending);
-    await this.#dispatcher.serve((thread) => this.#move(thread), { concurrency: this.#concurrency, signal: ending });
+    const served = new AbortController();
+    const sweeping = this.#sweep(AbortSignal.any([ending, served.signal]));
+    try {
+      await this.#dispatcher.serve((thread) => this.#move(thread), { concurrency: this.#concurrency, signal: ending });
+    } finally {
+      // An engine that fails to serve ends the work: no sweep goes on behind its caller's back.
+      served.abort();
+    }
     await sweeping;
   }
 

@@ -24,7 +24,7 @@ export function wakeName(
   { id = globalThis.crypto.randomUUID(), at }: { readonly id?: string | undefined; readonly at?: number | undefined },
 ): string {
   const period = at === undefined ? Math.floor(Date.now() / NAMED_MS).toString(36) : "";
-  return [tenant, threadId, id, period].map(encodeURIComponent).join(",");
+  return [tenant, threadId, id, period].map((each) => encodeURIComponent(each.toWellFormed())).join(",");
 }
 
 /**

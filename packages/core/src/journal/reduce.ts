@@ -136,6 +136,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     case "drift":
       state.fingerprint = fact.fingerprint;
+      state.drift = { seq: fact.seq, at: fact.at, report: fact.report };
       break;
     case "run-end":
       if (fact.status === "failed") tryAgainBelow(state, fact.runPath);

@@ -5,7 +5,7 @@ import type { RequestState } from "../interrupt/decision.ts";
 import type { Message, Part } from "../message.ts";
 import { newThread, type Scope, type Taken, type ThreadState } from "./state.ts";
 
-const VERSION = 5;
+const VERSION = 6;
 
 const LEAST_FACTS = 200;
 
@@ -52,6 +52,7 @@ function freeze(state: ThreadState): string {
     labels: state.labels,
     beginning: state.beginning,
     fingerprint: state.fingerprint,
+    drift: state.drift,
     run,
     crashes,
     scopes,

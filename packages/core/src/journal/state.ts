@@ -2,7 +2,7 @@
 
 import type { ErrorRecord } from "../error.ts";
 import type { Action, Breakpoint, Patch } from "../event.ts";
-import type { Fingerprint } from "../fingerprint.ts";
+import type { Fingerprint, LastDrift } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { InterruptView } from "../interrupt/view.ts";
@@ -50,6 +50,8 @@ export interface ThreadState {
   beginning: string | undefined;
   /** The fingerprint of the agent at the last start or resume. */
   fingerprint: Fingerprint | undefined;
+  /** The last change of the agent with which a run continued; undefined while there was none. */
+  drift: LastDrift | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
   /** It began with a snapshot: of what people see only the end is in it. */
@@ -222,6 +224,7 @@ export function newThread(threadId: string): ThreadState {
     labels: undefined,
     beginning: undefined,
     fingerprint: undefined,
+    drift: undefined,
     scopes: new Map(),
     callIds: new Set(),
     partial: false,

@@ -60,11 +60,12 @@ export class Streams {
     let ping: ReturnType<typeof setInterval> | undefined;
     let gathering: ReturnType<typeof setTimeout> | undefined;
     let bye = () => {};
+    let left = () => {};
     const over = () => {
       clearInterval(ping);
       clearTimeout(gathering);
       this.#open.delete(bye);
-      request.signal.removeEventListener("abort", over);
+      request.signal.removeEventListener("abort", left);
       gone.abort();
       free();
       onEnd();
@@ -96,6 +97,7 @@ export class Streams {
             controller.close();
           };
           bye = () => end(block("bye", {}));
+          left = () => end("");
           this.#open.add(bye);
           const room = () =>
             (controller.desiredSize ?? 1) > 0 ? undefined : new Promise<void>((resolve) => waiting.push(resolve));
@@ -123,8 +125,8 @@ export class Streams {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: BUFFER_BYTES }),
     );
-    if (request.signal.aborted) over();
-    else request.signal.addEventListener("abort", over);
+    if (request.signal.aborted) left();
+    else request.signal.addEventListener("abort", left);
     return new Response(body, { headers: { ...headers, ...more } });
   }
 }

@@ -7,6 +7,8 @@ export interface GuardSettings {
   /** Hosts beside loopback, with or without a port. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** The origin of our own pages behind a proxy, which may give us another host than the browser's. */
+  readonly publicOrigin?: string | undefined;
 }
 
 /** The host that the client named. */
@@ -30,9 +32,9 @@ export function checkHost(request: Request, { allowedHosts }: GuardSettings): vo
 }
 
 /** Returns the foreign origin that may read the answer; undefined for our own pages and for programs. Throws otherwise. */
-export function checkOrigin(request: Request, { allowedOrigins }: GuardSettings): string | undefined {
+export function checkOrigin(request: Request, { allowedOrigins, publicOrigin }: GuardSettings): string | undefined {
   const origin = request.headers.get("origin");
-  if (origin === null) return undefined;
+  if (origin === null || origin === publicOrigin) return undefined;
   if (allowedOrigins.includes(origin)) return origin;
   if (URL.canParse(origin) && new URL(origin).host === hostOf(request)) return undefined;
   throw new ServerError("ORIGIN_NOT_ALLOWED", `The origin ${JSON.stringify(origin)} may not use this server.`, {

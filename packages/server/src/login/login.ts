@@ -11,6 +11,7 @@ export interface Login {
   readonly tenant?: string | undefined;
   /** Recorded as `by` with everything that the request causes. */
   readonly user: string;
+  /** Groups of the person, beside those that the runner's `groups` names: their approvals count for `group:x`. */
   readonly groups?: readonly string[] | undefined;
   readonly role: Role | readonly Role[];
 }

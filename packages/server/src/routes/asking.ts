@@ -1,9 +1,9 @@
 // Requests to people, and their answers.
 
-import type { Answer, BelayError, InboxFilter, Message } from "@belay/core";
+import type { BelayError, InboxFilter, Message } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
 import { problemOf } from "../problem.ts";
-import { signed } from "./control.ts";
+import { type Said, signed } from "./control.ts";
 import { sameDigest, unwitnessed } from "./four-eyes.ts";
 import {
   answer,
@@ -27,8 +27,6 @@ import { unknownRequest } from "./unknown.ts";
 const LAST_MESSAGES = 6;
 const MOST_COUNTED = 1000;
 
-type Said = Answer & { readonly digest?: string };
-
 /** Gives an answer, and lets the run continue if nothing else is open. */
 async function decide(call: Call, id: string, said: Said, key: string | undefined) {
   const given = signed(call, said);
@@ -36,7 +34,8 @@ async function decide(call: Call, id: string, said: Said, key: string | undefine
   await sameDigest(call, id, said.digest);
   const found = await call.runner.request(id);
   if (found === undefined) throw unknownRequest(id);
-  const { open } = await call.runner.answer(id, given, { ...(key !== undefined && { id: key }), by: call.login.user });
+  const { user: by, groups } = call.login;
+  const { open } = await call.runner.answer(id, given, { id: key, by, groups });
   return { open, resumed: open === 0 && (await resumed(call, found.item.threadId)) };
 }
 
@@ -56,13 +55,17 @@ async function resumed({ runner, login }: Call, threadId: string): Promise<boole
 }
 
 interface InboxParams extends Omit<InboxFilter, "by"> {
+  /** Of open requests those that the person may answer, of decided ones those that they decided. */
   readonly mine?: boolean;
   readonly state?: "open" | "decided";
 }
 
 async function countOf({ runner, login }: Call): Promise<{ open: number; mine: number }> {
   const limit = MOST_COUNTED;
-  const [all, mine] = await Promise.all([runner.inbox({ limit }), runner.inbox({ limit, by: login.user })]);
+  const [all, mine] = await Promise.all([
+    runner.inbox({ limit }),
+    runner.inbox({ limit, by: login.user, groups: login.groups }),
+  ]);
   return { open: all.items.length + all.damaged.length, mine: mine.items.length };
 }
 
@@ -93,16 +96,17 @@ export const asking: readonly AnyRoute[] = [
       const { mine, state, limit = 50, cursor, ...filter } = query;
       const counts = await countOf(call as Call);
       if (state === "decided") {
-        const { items, next } = await runner.requests({ state, limit, ...(cursor !== undefined && { cursor }) });
-        return { status: 200, body: { items, damaged: [], counts, ...(next !== undefined && { next }) } };
+        const by = mine ? login.user : undefined;
+        const page = await runner.requests({ ...filter, state, limit, cursor, by });
+        return { status: 200, body: { ...page, counts } };
       }
-      const { items, damaged, next } = await runner.inbox({
+      const open = await runner.inbox({
         ...filter,
         limit,
-        ...(cursor !== undefined && { cursor }),
-        ...(mine && { by: login.user }),
+        cursor,
+        ...(mine && { by: login.user, groups: login.groups }),
       });
-      return { status: 200, body: { items, damaged, counts, ...(next !== undefined && { next }) } };
+      return { status: 200, body: { ...open, counts } };
     },
   }),
   route({

@@ -320,7 +320,7 @@ function fileResponse({ mediaType, name }: { mediaType: string; name?: string },
   const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   const plain = mediaType.split(";")[0]!.trim().toLowerCase();
   const safe = SAFE.test(plain);
-  const file = encodeURIComponent(name ?? "file");
+  const file = encodeURIComponent((name ?? "file").toWellFormed());
   return new Response(bytes, {
     headers: {
       "content-type": safe ? plain : "application/octet-stream",

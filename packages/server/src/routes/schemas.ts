@@ -10,8 +10,13 @@ export const anything: Schema = {};
 export const anyObject: Schema = { type: "object", additionalProperties: {} };
 const time: Schema = { type: "integer", description: "Milliseconds since 1970." };
 
-/** A name that a path can hold: no control characters, and neither `.` nor `..`, which browsers take out of addresses. */
-export const id: Schema = { type: "string", minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)\\P{Cc}*$" };
+/** A name that a path can hold: no control characters, no half of a character, and neither `.` nor `..`, which browsers take out of addresses. */
+export const id: Schema = {
+  type: "string",
+  minLength: 1,
+  maxLength: 200,
+  pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$",
+};
 
 export function oneOf(...values: readonly string[]): Schema {
   return { type: "string", enum: values };
@@ -61,11 +66,7 @@ const inputPart: Schema = {
 /** Text, several texts, or messages of a person. */
 export const input: Schema = {
   title: "Input",
-  anyOf: [
-    text,
-    list(text),
-    list(closed({ id: { type: "string" }, role: { const: "user" }, parts: list(inputPart) }, ["parts"])),
-  ],
+  anyOf: [text, list(text), list(closed({ id, role: { const: "user" }, parts: list(inputPart) }, ["parts"]))],
 };
 
 const remember: Schema = {
@@ -138,6 +139,20 @@ export const threadRow = open(
   ["threadId", "agent", "state", "labels", "head", "open", "createdAt", "updatedAt"],
 );
 
+const driftReport = open(
+  "DriftReport",
+  {
+    model: open("ModelDrift", { was: text, is: text }, []),
+    instructions: { const: true },
+    tools: open("ToolsDrift", { added: list(text), removed: list(text), changed: list(text) }, [
+      "added",
+      "removed",
+      "changed",
+    ]),
+    shape: { const: true },
+  },
+  [],
+);
 export const look = open(
   "Thread",
   {
@@ -156,6 +171,7 @@ export const look = open(
     waiting: list(waiting),
     usage,
     parent,
+    lastDrift: open("LastDrift", { seq: count, at: time, report: driftReport }, ["seq", "at", "report"]),
     owner,
     createdAt: time,
     updatedAt: time,

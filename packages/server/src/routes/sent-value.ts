@@ -26,8 +26,9 @@ export function sentMessage<M extends Pick<Message, "parts"> & { readonly id?: s
     if (part.type === "opaque") return [];
     const { provider: _, ...rest } = part;
     if (rest.type !== "file" || withFiles || message.id === undefined || !("base64" in rest.data)) return [rest];
-    const path = ["threads", threadId, "files", message.id, String(index)].map(encodeURIComponent).join("/");
-    return [{ ...rest, data: { url: path } }];
+    const path = ["threads", threadId, "files", message.id, String(index)];
+    const url = path.map((each) => encodeURIComponent(each.toWellFormed())).join("/");
+    return [{ ...rest, data: { url } }];
   });
   return { ...message, parts };
 }

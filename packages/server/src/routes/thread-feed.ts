@@ -3,6 +3,7 @@
 import type { BelayEvent } from "@belay/core";
 import type { Call } from "../http/route.ts";
 import { block } from "../http/stream.ts";
+import { may } from "../login/login.ts";
 import { sentEvent } from "./sent-value.ts";
 
 export interface FeedOptions {
@@ -51,17 +52,21 @@ function sharedBlock(event: BelayEvent, threadId: string, id: number | undefined
   return made;
 }
 
+/** Text as it streams. It comes in pieces: words that `redact` would cut are not to be seen in any one of them. */
+const PIECES: readonly string[] = ["text-delta", "reasoning-delta", "tool-input-delta"] satisfies BelayEvent["type"][];
+
 export async function* threadFeed(
   { runner, site, login }: Call,
   { threadId, after, head, reset, drafts }: FeedOptions,
   signal: AbortSignal,
 ): AsyncIterable<string> {
+  const pieces = !site.redacts || may(login, "admin");
   if (reset) yield block("reset", { head });
   let live = after >= head;
   if (live) yield block("live", { head });
   for await (const event of runner.events(threadId, { after, signal })) {
     const fact = isFact(event);
-    if (!fact && !drafts) continue;
+    if (!fact && (!drafts || (!pieces && PIECES.includes(event.type)))) continue;
     const id = fact ? event.seq : undefined;
     if (site.redacts) {
       const sent = site.redact(sentEvent(event, threadId), login);

@@ -52,6 +52,8 @@ export interface InboxFilter extends PageOptions {
   readonly tool?: string | undefined;
   /** Only what this person may answer. */
   readonly by?: string | undefined;
+  /** Groups of that person beside those that the runner's `groups` names. */
+  readonly groups?: readonly string[] | undefined;
 }
 
 const FILTER: KnownOptions<InboxFilter> = {
@@ -59,6 +61,7 @@ const FILTER: KnownOptions<InboxFilter> = {
   kind: true,
   tool: true,
   by: true,
+  groups: true,
   limit: true,
   cursor: true,
 };
@@ -74,9 +77,9 @@ export async function readInbox(
   logged: Set<string>,
 ): Promise<Inbox> {
   refuseUnknown("inbox()", filter, FILTER);
-  const { threadId, kind, tool, by } = filter;
+  const { threadId, kind, tool, by, groups } = filter;
   const limit = readLimit(filter.limit);
-  const list: Json = ["inbox", tenant, { threadId, kind, tool, by }].map((each) => toJson(each, "The filter"));
+  const list: Json = ["inbox", tenant, { threadId, kind, tool, by, groups }].map((each) => toJson(each, "The filter"));
   const isFiltered = [threadId, kind, tool, by].some((each) => each !== undefined);
   const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;
   const found: Placed[] = [];
@@ -84,7 +87,8 @@ export async function readInbox(
   for (let after = readCursor(list, filter.cursor)?.at; found.length <= limit; ) {
     const rows = await setup.store.requests(tenant, { after, limit: count });
     damaged.push(...(await damagedIn(setup, tenant, rows, threadId, logged)));
-    found.push(...itemsOf(rows, filter, setup, await groupsOf(setup, rows, by)));
+    const known = [...(groups ?? []), ...(await groupsOf(setup, rows, by))];
+    found.push(...itemsOf(rows, filter, setup, known));
     if (rows.length < count) break;
     after = rows.at(-1)!.place;
   }

@@ -1,5 +1,6 @@
 // A thread as the store has it, for readers in any process. It takes no lease, opens no session and keeps nothing.
 
+import type { LastDrift } from "../../fingerprint.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -51,6 +52,8 @@ export interface Look {
   readonly usage: Usage;
   /** The thread that this one was forked from. */
   readonly parent?: Parent;
+  /** The last change of its agent with which a run continued; undefined if there was none. */
+  readonly lastDrift?: LastDrift;
   /** The process that holds its lease, and the end of that lease. */
   readonly owner?: { readonly name: string; readonly until: number };
   readonly createdAt: number;
@@ -102,6 +105,7 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, {
     waiting: waitingIn(key, commands),
     usage: state.run?.usage ?? addUsage(undefined, undefined),
     ...(parent && { parent }),
+    ...(state.drift && { lastDrift: state.drift }),
     ...(lease && { owner: { name: lease.owner, until: lease.until } }),
     createdAt,
     updatedAt,
@@ -117,9 +121,15 @@ function withApprovals({ requests }: ThreadState, interrupt: Interrupt): OpenInt
   return { ...interrupt, approvals: requests?.get(interrupt.id)?.votes ?? [] };
 }
 
-/** Returns the answer with the groups of its person, if the runner's `groups` is a function. */
-export async function vouchedFor(setup: Setup, key: ThreadKey, id: string, answer: Answer): Promise<Answer> {
-  if (setup.memberOf === undefined) return answer;
+/** Returns the answer with the groups of its person: those in `own`, and those of the runner's `groups` function. */
+export async function vouchedFor(
+  setup: Setup,
+  key: ThreadKey,
+  id: string,
+  answer: Answer,
+  own: readonly string[] | undefined,
+): Promise<Answer> {
+  if (setup.memberOf === undefined && own === undefined) return answer;
   const interrupt = (await lookAtThread(setup, key))?.interrupts.find((each) => each.id === id);
-  return vouched(setup.memberOf, interrupt ?? {}, answer);
+  return vouched(setup.memberOf, interrupt ?? {}, answer, own);
 }

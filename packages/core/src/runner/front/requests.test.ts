@@ -45,6 +45,32 @@ describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
     ]);
   });
 
+  test("L4: decided requests by kind, tool and the person that decided, a page at a time", async () => {
+    const store = await make();
+    const kit = await waiting(["a", "b", "c", "d"], { store, tools: paying().tools });
+    for (const [call, by] of Object.entries({ a: "ann", b: "bob", c: "ann", d: "ann" })) {
+      await kit.runner.answer(requestOf(kit, call).id, reject("no", { by }));
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    const read = async (filter: object) => {
+      const calls: (string | undefined)[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const { items, next } = await kit.runner.requests({ state: "decided", limit: 2, ...filter, cursor });
+        calls.push(...items.map(({ callId }) => callId));
+        if (next === undefined) return calls;
+        cursor = next;
+      }
+    };
+    expect(await read({})).toEqual(["d", "c", "b", "a"]);
+    expect(await read({ by: "ann" })).toEqual(["d", "c", "a"]);
+    expect(await read({ by: "bob", kind: "approval", tool: "pay", threadId: "thread" })).toEqual(["b"]);
+    for (const filter of [{ by: "cat" }, { kind: "input" }, { tool: "look" }]) expect(await read(filter)).toEqual([]);
+    const { next } = await kit.runner.requests({ state: "decided", limit: 1, by: "ann" });
+    await expect(kit.runner.requests({ state: "decided", by: "bob", cursor: next })).rejects.toMatchObject({
+      code: "CURSOR_INVALID",
+    });
+  });
+
   test("L4: decided requests are listed, the last decided first, with how, by whom and why", async () => {
     const store = await make();
     const { tools } = paying();
@@ -94,7 +120,7 @@ describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
     const { runner } = await openKit(() => "ok", { store: await make() });
     for (const filter of [{}, { state: "open" }, { state: "decided", limit: -1 }, { state: "decided", threadId: "" }])
       await expect(runner.requests(filter as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    await expect(runner.requests({ state: "decided", by: "x" } as never)).rejects.toMatchObject({
+    await expect(runner.requests({ state: "decided", who: "x" } as never)).rejects.toMatchObject({
       code: "OPTION_UNKNOWN",
     });
     const bad = { state: "decided", cursor: "x" } as const;

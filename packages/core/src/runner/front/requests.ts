@@ -3,9 +3,10 @@
 
 import { belayError, shown } from "../../error.ts";
 import type { Decision } from "../../interrupt/decision.ts";
+import type { RequestKind } from "../../interrupt/interrupt.ts";
 import { fold } from "../../journal/fold.ts";
 import { newThread } from "../../journal/state.ts";
-import type { Json } from "../../json.ts";
+import { type Json, toJson } from "../../json.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { DecidedRow, RequestRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
@@ -23,6 +24,10 @@ export type DecidedRequest = InboxItem & Decision;
 export interface RequestsFilter extends PageOptions {
   readonly state: "decided";
   readonly threadId?: string | undefined;
+  readonly kind?: RequestKind | undefined;
+  readonly tool?: string | undefined;
+  /** Only what this person decided. */
+  readonly by?: string | undefined;
 }
 
 /** A page of decided requests, the last decided first. */
@@ -41,26 +46,55 @@ export interface FoundRequest {
   readonly decided?: Decision;
 }
 
-const FILTER: KnownOptions<RequestsFilter> = { state: true, threadId: true, limit: true, cursor: true };
+const FILTER: KnownOptions<RequestsFilter> = {
+  state: true,
+  threadId: true,
+  kind: true,
+  tool: true,
+  by: true,
+  limit: true,
+  cursor: true,
+};
+
+/** Rows that are read at once if some of them may not be meant. */
+const MANY = 500;
 
 export async function readDecided(setup: Setup, tenant: string, filter: RequestsFilter): Promise<DecidedPage> {
   refuseUnknown("requests()", filter, FILTER);
-  const { state, threadId } = filter;
+  const { state, threadId, kind, tool, by } = filter;
   if (state !== "decided") {
     const needed = '"decided"; runner.inbox() lists the open ones';
     throw belayError("OPTION_INVALID", { option: "state", value: shown(state), needed });
   }
   if (threadId !== undefined) readId("threadId", threadId);
   const limit = readLimit(filter.limit);
-  const list: Json = ["decided", tenant, threadId ?? null];
-  const after = readCursor(list, filter.cursor);
-  const rows = await setup.store.decided(tenant, { threadId, after, limit: limit + 1 });
-  const page = rows.slice(0, limit);
+  const wanted = [kind, tool, by].map((each) => toJson(each ?? null, "The filter"));
+  const isFiltered = wanted.some((each) => each !== null);
+  const list: Json = ["decided", tenant, threadId ?? null, ...(isFiltered ? wanted : [])];
+  const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;
+  const found: DecidedRow[] = [];
+  const isMeant = (row: DecidedRow) => row.damaged || !isFiltered || fits(decidedOf(row), filter);
+  for (let after = readCursor(list, filter.cursor); found.length <= limit; ) {
+    const rows = await setup.store.decided(tenant, { threadId, after, limit: count });
+    found.push(...rows.filter(isMeant));
+    const last = rows.at(-1);
+    if (rows.length < count || last === undefined) break;
+    after = { at: last.decidedAt, id: last.id };
+  }
+  const page = found.slice(0, limit);
   const damaged = page.flatMap(({ id, threadId: of, damaged: is }) => (is ? [{ id, threadId: of }] : []));
   const items = page.flatMap((row) => (row.damaged ? [] : [decidedOf(row)]));
   const last = page.at(-1);
-  if (rows.length <= limit || last === undefined) return { items, damaged };
+  if (found.length <= limit || last === undefined) return { items, damaged };
   return { items, damaged, next: writeCursor(list, { at: last.decidedAt, id: last.id }) };
+}
+
+function fits(item: DecidedRequest, { kind, tool, by }: RequestsFilter): boolean {
+  return (
+    (kind === undefined || item.kind === kind) &&
+    (tool === undefined || item.tool === tool) &&
+    (by === undefined || item.by === by)
+  );
 }
 
 function decidedOf({ threadId, body }: DecidedRow): DecidedRequest {

@@ -46,6 +46,7 @@ import {
   type RemoveRuleOptions,
   type ResumeOptions,
   type RunOptions,
+  readAnswerOptions,
   readBreakpoint,
   readDrain,
   readEffects,
@@ -305,12 +306,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    const { start = this.#setup.start, rest } = readWhere(options);
-    checkRun(rest, "answer()");
+    const { start = this.#setup.start, rest, groups } = readAnswerOptions(options);
     const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
+    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read, groups);
     const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const byWorker = start === "worker" || this.#startsNothing;
     return submit({ ...this.#door(threadId), byWorker }, command, rest);

@@ -41,6 +41,7 @@ import {
   type LookOptions,
   type ResumeOptions,
   type RunOptions,
+  readAnswerOptions,
   readBreakpoint,
   readEvents,
   readLook,
@@ -160,10 +161,9 @@ export class LiveSession<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    const { start = setup.start, rest } = readWhere(options);
-    checkRun(rest, "answer()");
+    const { start = setup.start, rest, groups } = readAnswerOptions(options);
     const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
-    const answer = await vouchedFor(setup, this.#thread.key, id, read);
+    const answer = await vouchedFor(setup, this.#thread.key, id, read, groups);
     const byWorker = start === "worker" || this.#thread.agent.absent === true;
     const door = { ...doorOf(this.#thread), byWorker };
     return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);

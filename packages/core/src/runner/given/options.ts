@@ -156,7 +156,23 @@ export interface RepairOptions {
 }
 
 /** The options of `answer()`. The answer's own `by` must not differ. */
-export interface AnswerOptions extends CommandOptions, WhereOptions {}
+export interface AnswerOptions extends CommandOptions, WhereOptions {
+  /** Groups of the person beside those that the runner's `groups` names, such as those of a login. */
+  readonly groups?: readonly string[] | undefined;
+}
+
+const ANSWER: KnownOptions<AnswerOptions> = { ...COMMAND, start: true, groups: true };
+
+export function readAnswerOptions(options: AnswerOptions) {
+  refuseUnknown("answer()", options, ANSWER);
+  const { groups, ...others } = options;
+  if (groups !== undefined && !(Array.isArray(groups) && groups.every((each) => typeof each === "string"))) {
+    throw belayError("OPTION_INVALID", { option: "groups", value: shown(groups), needed: "a list of names" });
+  }
+  const { start, rest } = readWhere(others);
+  checkCaller(rest);
+  return { groups, start, rest };
+}
 
 const STOP: KnownOptions<InterruptOptions> = {
   ...GUARD,
@@ -198,8 +214,8 @@ const BREAKPOINT: KnownOptions<BreakpointOptions> = {
 };
 
 /** Of a run or an answer. */
-export function checkRun(options: RunOptions, where = "run()"): void {
-  refuseUnknown(where, options, COMMAND);
+export function checkRun(options: RunOptions): void {
+  refuseUnknown("run()", options, COMMAND);
   checkCaller(options);
 }
 

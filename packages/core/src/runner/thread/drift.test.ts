@@ -1,6 +1,6 @@
 import { eachStore, factsOf, type KitOptions, listen, openKit, paying, pays, requestOf, said } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { approve, type DriftReport } from "../../index.ts";
+import { approve, type DriftReport, type Fact } from "../../index.ts";
 
 describe.each(eachStore)("an agent that has changed while its run was paused ($name)", ({ make }) => {
   /** Paused by one agent, opened by another. */
@@ -36,6 +36,8 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
     expect(facts).toMatchObject([
       { report: { model: { was: "scripted", is: "other" }, instructions: true }, fingerprint: { model: "other" } },
     ]);
+    const [{ seq, at, report }] = facts as [Extract<Fact, { type: "drift" }>];
+    expect(await next.runner.look(next.session.threadId)).toMatchObject({ lastDrift: { seq, at, report } });
   });
 
   test("R7: tools that were added, removed or changed are named", async () => {

@@ -104,6 +104,25 @@ describe.each(eachStore)("groups ($name)", ({ make }) => {
     expect(await kit.runner.answer(id, approve({ by: "cat" }))).toEqual({ open: 0 });
   });
 
+  test("L5: the caller of answer() may vouch for groups of the person, also if another process records it", async () => {
+    const store = await make();
+    const kit = await waiting(["a", "b"], { store, tools: asking().tools });
+    const [a, b] = ["a", "b"].map((id) => requestOf(kit, id).id);
+    const front = createRunner({ store });
+    const ids = async (filter: object) => (await front.inbox(filter)).items.map(({ id }) => id);
+    expect(await ids({ by: "ann", groups: ["sales"] })).toEqual([]);
+    expect(await ids({ by: "ann", groups: ["sales", "staff"] })).toEqual([a, b]);
+    const refused = { code: "ANSWER_FORBIDDEN" };
+    await expect(front.answer(a!, approve(), { by: "ann", groups: ["sales"] })).rejects.toMatchObject(refused);
+    // A request that names a group needs a person of it, and not the group alone.
+    await expect(front.answer(a!, approve(), { groups: ["staff"] })).rejects.toMatchObject(refused);
+    expect(await kit.session.answer(a!, approve(), { by: "ann", groups: ["staff"] })).toEqual({ open: 1 });
+    expect(await front.answer(b!, approve(), { by: "ann", groups: ["staff"] })).toEqual({ open: 0 });
+    await expect(front.answer(b!, approve(), { groups: "staff" as never })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+    });
+  });
+
   test("L5: groups as a function is asked by the process that receives the answer, also if another one records it", async () => {
     const store = await make();
     const { tools } = asking();

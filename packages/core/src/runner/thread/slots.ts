@@ -6,7 +6,7 @@ export class Slots {
   /** How often each thread has its slot. */
   readonly #held = new Map<string, number>();
   /** Work that waits for a slot, by thread, the oldest first. */
-  readonly #waiting = new Map<string, () => void>();
+  readonly #waiting = new Map<string, () => unknown>();
 
   constructor(limit: number) {
     this.limit = limit;
@@ -25,8 +25,11 @@ export class Slots {
     };
   }
 
-  /** Calls `begin` when a slot is free. A thread waits once. */
-  later(threadId: string, begin: () => void): void {
+  /**
+   * Calls `begin` when a slot is free. A thread waits once. If `begin` has taken no slot when its promise resolves, the next one
+   * that waits has its turn: the input that was to be started may be gone.
+   */
+  later(threadId: string, begin: () => unknown): void {
     if (!this.#waiting.has(threadId)) this.#waiting.set(threadId, begin);
   }
 
@@ -43,9 +46,16 @@ export class Slots {
     const held = this.#held.get(threadId)! - 1;
     if (held > 0) return void this.#held.set(threadId, held);
     this.#held.delete(threadId);
-    const [next] = this.#waiting;
-    if (next === undefined) return;
-    this.#waiting.delete(next[0]);
-    next[1]();
+    void this.#callNext();
+  }
+
+  async #callNext(): Promise<void> {
+    while (this.#held.size < this.limit) {
+      const [next] = this.#waiting;
+      if (next === undefined) return;
+      const [name, begin] = next;
+      this.#waiting.delete(name);
+      await begin();
+    }
   }
 }

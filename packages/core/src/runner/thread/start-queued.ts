@@ -25,11 +25,11 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const idle = state === "initialized" || state === "completed" || state === "created";
   if (command === undefined || !idle || running !== undefined || closing !== undefined) return;
   if (!thread.host.accepts() || thread.agent.absent) return;
+  const mail = read<InputMail>(key, command);
   const { slots } = thread.host;
   const giveBack = slots.take(key.threadId);
-  if (giveBack === undefined) return slots.later(key.threadId, () => void startWaiting(thread));
+  if (giveBack === undefined) return slots.later(key.threadId, () => startWaiting(thread));
   const place = thread.place(setup.clock.id(), 1);
-  const mail = read<InputMail>(key, command);
   const begin = (messages: InputMail["messages"], at: number) =>
     inputFactsOf(place, command.key, "input", { ...mail, messages }, at);
   const run = thread.start(place, newRun(thread, place, mail.messages, begin));
