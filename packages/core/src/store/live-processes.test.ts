@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { foldAll, type Heard, listen, until } from "@belay/testkit";
 import { bundlePrograms, type Child, type OpenStore, openStore, places, startChild } from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { agent, type BelayEvent, createRunner, type Runner } from "../index.ts";
+import { agent, type BelayEvent, createRunner, type Fact, type Runner } from "../index.ts";
 import { scriptedModel } from "../testing/index.ts";
 
 let programs: string;
@@ -45,6 +45,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
   afterEach(async () => {
     child?.signal("SIGKILL");
     await child?.exited;
+    child = undefined;
     await runner.close();
     await opened.close();
     await place.remove(where);
@@ -107,6 +108,31 @@ describe.each(places)("readers in another process, on $name", (place) => {
     const whole = spoken(30);
     const shown = heard.map(shownBy);
     expect(shown.filter((text) => whole.startsWith(text) && text !== "").length).toBe(50);
+  });
+
+  test("L3: a reader that lists at each sync, and reads on at each hint, has every fact of another process", async () => {
+    const threads = Array.from({ length: 20 }, (_, i) => `thread ${i}`);
+    const facts = new Map<string, Fact[]>();
+    const hinted = new Set<string>();
+    const readOn = async (threadId: string) => {
+      const known = facts.get(threadId) ?? [];
+      const { items } = await runner.journal(threadId, { after: known.at(-1)?.seq ?? 0 });
+      facts.set(threadId, [...known, ...items]);
+    };
+    const areDone = () => threads.every((threadId) => isEnd(facts.get(threadId)?.at(-1) ?? ({} as BelayEvent)));
+    for await (const change of runner.changes()) {
+      if (change.type === "change") {
+        hinted.add(change.threadId);
+        await readOn(change.threadId);
+      } else {
+        if (child === undefined) speak({ threads, words: 3, everyMs: 5 });
+        for (const { threadId } of (await runner.threads()).items) await readOn(threadId);
+      }
+      if (areDone()) break;
+    }
+    expect([...hinted].sort()).toEqual(threads.toSorted());
+    for (const each of facts.values()) expect(each.map(({ seq }) => seq)).toEqual(each.map((_, i) => i + 1));
+    await child!.said("ended ");
   });
 
   test("C2, L1, V6: an owner that is killed in mid-answer leaves the text so far, no message, and owner-lost", async () => {
