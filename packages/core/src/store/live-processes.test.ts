@@ -1,6 +1,6 @@
 // Text from one process to readers in another, on every store that processes share.
 
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { foldAll, type Heard, listen, until } from "@belay/testkit";
@@ -182,6 +182,24 @@ describe.each(places)("readers in another process, on $name", (place) => {
       ends[1]!.abort();
       await two!.all;
       await until(() => files().length === 0);
+    });
+
+    test("L1: on SQLite the text of the relay goes with its thread, whoever still follows it", async () => {
+      const texts = () =>
+        readdirSync(folder)
+          .filter((name) => name.includes("-live-"))
+          .map((name) => readFileSync(join(folder, name), "utf8"));
+      const end = new AbortController();
+      const heard = listen(runner.events("thread", { signal: end.signal }));
+      const speaker = speak({});
+      await heard.until(isEnd);
+      await speaker.exited;
+      expect(texts().some((text) => text.includes("word9 "))).toBe(true);
+      await runner.delete("thread");
+      expect(texts().filter((text) => text.includes("word"))).toEqual([]);
+      end.abort();
+      await heard.all;
+      await until(() => texts().length === 0);
     });
   }
 
