@@ -80,7 +80,8 @@ describe.runIf(process.platform === "linux")(
       const stray = await pidIn(join(first.folder, "stray"));
       // The command may be quicker than the record of it.
       const running = join(first.env.BELAY_DATA, "running");
-      while (!existsSync(running) || readdirSync(running).length === 0) await sleep(10);
+      const isNoted = () => existsSync(running) && readdirSync(running).some((name) => name.endsWith(".json"));
+      while (!isNoted()) await sleep(10);
       first.kill();
       await first.exited;
       const reply: WireReply = ["Continued."];

@@ -1,3 +1,4 @@
+import { emptyThread } from "@belay/client";
 import type { Interrupt } from "@belay/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -54,13 +55,24 @@ test("whatever there is to see, it leaves a row of the screen free, no row is to
         popup,
         draft: editorOf(draft.replaceAll("\r", "")),
         state: running ? "running" : "paused",
-        stream: { messageId: "m", length: 0, line, from: {}, begun: false },
+        stream: { messageId: "m", attempt: 1, length: 0, line, from: {}, begun: false },
+        thread: {
+          ...emptyThread,
+          draft: {
+            ...emptyThread.draft,
+            progress: calls.map((text, at) => ({
+              callId: `${at}`,
+              tool: "shell",
+              address: "",
+              data: [{ text: `${text}\n${text}` }],
+            })),
+          },
+        },
         calls: calls.map((label, at) => ({
           id: `${at}`,
           tool: "shell",
           label,
           startedAt: 0,
-          tail: `${label}\n${label}`,
         })),
         mail: mail.map((text, at) => ({ id: `${at}`, kind: at % 2 === 0 ? "steer" : "queue", text })),
         requests: Array.from({ length: requests }, (_, at) => request(`file-${at}.txt`)),

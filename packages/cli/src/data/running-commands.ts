@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "./make-folder.ts";
@@ -32,7 +32,9 @@ export function noteCommand(dataFolder: string, command: Omit<RunningCommand, "s
   try {
     makeFolder(folderOf(dataFolder));
     const record: RunningCommand = { ...command, startedAt, since: Date.now() };
-    writeFileSync(file, JSON.stringify(record), { mode: 0o600 });
+    // Whole or not at all: this process may be killed at any moment.
+    writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
   } catch {
     // Without room for it only the question after a crash is poorer; the command itself can run.
   }

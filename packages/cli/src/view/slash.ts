@@ -95,8 +95,8 @@ export function onSlash(view: View, { name, words }: Slash, texts: Texts): Step 
   }
 }
 
-function costWords({ tokens, contextTokens, contextMost }: View, { slash }: Texts): string {
-  const used = slash.tokens(tokens.input, tokens.output);
+function costWords({ thread: { spent }, contextTokens, contextMost }: View, { slash }: Texts): string {
+  const used = slash.tokens(spent.inputTokens, spent.outputTokens);
   return contextMost === undefined || contextTokens === 0
     ? used
     : `${used} ${slash.contextUse(contextTokens, contextMost)}`;

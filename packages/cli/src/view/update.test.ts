@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Key } from "../keys/decoder.ts";
 import { en } from "../texts/en.ts";
 import { choicesOf } from "./dialog.ts";
+import { modelWork } from "./model-work.ts";
 import { tourHint } from "./suggestions.ts";
 import { update } from "./update.ts";
 import { type Block, canGoOn, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
@@ -12,7 +13,7 @@ import { type Block, canGoOn, type Effect, firstView, type Happening, isRunning,
 const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "belay", runPath: "belay" };
 let seq = 0;
 // biome-ignore lint/suspicious/noExplicitAny: tests write events by hand, and only what matters of them.
-const event = (type: BelayEvent["type"], more: any = {}): Happening => ({
+const event = (type: BelayEvent["type"], more: any = {}): Extract<Happening, { type: "event" }> => ({
   type: "event",
   event: { ...base, seq: ++seq, type, ...more } as BelayEvent,
 });
@@ -25,11 +26,15 @@ const typed = (text: string, now = 10_000) => key("text", now, text);
 const enter = key("enter");
 const esc = key("escape");
 
+/** Events are numbered as they come, whenever the test wrote them. */
+const inOrder = (happenings: readonly Happening[]): readonly Happening[] =>
+  happenings.map((each) => (each.type === "event" ? { type: "event", event: { ...each.event, seq: ++seq } } : each));
+
 /** The view after all of it, and everything that was to be done. */
 function after(...happenings: readonly Happening[]): { view: View; effects: Effect[]; blocks: readonly Block[] } {
   let view = firstView({ columns: 80, rows: 24 }, 0);
   const effects: Effect[] = [];
-  for (const happening of [caughtUp(), ...happenings]) {
+  for (const happening of [caughtUp(), ...inOrder(happenings)]) {
     const step = update(view, happening, en);
     view = step.view;
     effects.push(...step.effects);
@@ -85,6 +90,79 @@ test("V6: a thread whose process is gone is paused here, with its text and its c
   expect(blocks[1]).toMatchObject({ text: expect.stringContaining("make") });
   // A run that begins here is not that one's.
   expect(after(running, stopped, lost).view.pauseType).toBe("user_interrupt");
+});
+
+describe("the screen is drawn from the fold of the thread", () => {
+  const said = (text: string, more: object = {}) =>
+    event("message", {
+      message: { id: "m", role: "assistant", origin: "model", parts: [{ type: "text", text }], ...more },
+    });
+  const start = event("tool-start", { callId: "c", tool: "shell", args: { command: "make" } });
+  const answers = (blocks: readonly Block[]) => blocks.flatMap((each) => (each.kind === "answer" ? each.lines : []));
+
+  test("L2: facts that a reader repeats are drawn once, and text of a message on record not at all", () => {
+    const { view } = after(running, said("one"));
+    const head = view.thread.head;
+    const fact = { ...said("one").event, seq: head };
+    const late = { ...delta("onetwo").event, seq: 1 };
+    for (const each of [fact, late]) expect(update(view, { type: "event", event: each }, en).view).toBe(view);
+  });
+
+  test("F1: text of a failed try is void, also if the word of it was lost, and its late pieces are not drawn", () => {
+    const second = event("text-delta", { text: "second", offset: 0, messageId: "m", attempt: 2 });
+    const { blocks } = after(running, delta("first"), second, delta("late", 5), said("second"));
+    expect(blocks.map((each) => (each.kind === "note" ? each.text : each.kind))).toEqual([
+      "answer",
+      en.stop.superseded,
+      "answer",
+    ]);
+    expect(answers(blocks)).toEqual(["first", "second"]);
+  });
+
+  test("a piece that repeats what is shown adds its end, and a hole is filled by the message", () => {
+    const repeats = after(running, delta("one t"), delta("one two", 0), said("one two"));
+    expect(answers(repeats.blocks)).toEqual(["one two"]);
+    const holed = after(running, delta("one "), delta("three", 8), said("one two three"));
+    expect(answers(holed.blocks)).toEqual(["one two three"]);
+  });
+
+  test("C1: a call of an owner that is gone runs no more; one that is approved while others ask runs on", () => {
+    expect(after(running, start, running).view.calls).toEqual([]);
+    expect(after(running, start, running, start).view.calls).toMatchObject([{ id: "c", label: "shell make" }]);
+    const working = after(running, ...asks("a"), start, running);
+    expect(working.view.calls).toMatchObject([{ id: "c" }]);
+  });
+
+  test("a summary on record ends the wait for it; tokens of agents inside count", () => {
+    const wait = event("model-wait", { reason: "summary" });
+    const message = { id: "s", role: "user", origin: "runtime", parts: [], summary: { coversTo: "m" } };
+    expect(modelWork(after(running, wait).view).wait?.reason).toBe("summary");
+    expect(modelWork(after(running, wait, event("message", { message })).view).wait).toBeUndefined();
+    const inside = event("message", {
+      runPath: "belay/t1/c0",
+      message: { id: "i", role: "assistant", origin: "model", parts: [], usage: { inputTokens: 7, outputTokens: 2 } },
+    });
+    const { blocks } = after(running, inside, typed("/cost"), enter);
+    expect(blocks.at(-1)).toMatchObject({ text: en.slash.tokens(7, 2) });
+  });
+
+  test("reasoning between words is shown in its place, once", () => {
+    const thinks = (text: string, offset: number) => event("reasoning-delta", { text, offset, messageId: "m" });
+    const { blocks } = after(
+      running,
+      thinks("why", 0),
+      delta("one\n"),
+      thinks(" not", 3),
+      delta("two", 4),
+      said("one\ntwo"),
+    );
+    expect(blocks.map((each) => (each.kind === "thought" ? each.text : each.kind))).toEqual([
+      "why",
+      "answer",
+      " not",
+      "answer",
+    ]);
+  });
 });
 
 describe("text that streams", () => {
@@ -597,7 +675,10 @@ describe("a person that looks elsewhere", () => {
 
 describe("the demo says what to type", () => {
   const demo = (...happenings: readonly Happening[]) =>
-    happenings.reduce((view, each) => update(view, each, en).view, firstView({ columns: 80, rows: 24, demo: true }, 0));
+    inOrder(happenings).reduce(
+      (view, each) => update(view, each, en).view,
+      firstView({ columns: 80, rows: 24, demo: true }, 0),
+    );
   const person = (text: string) =>
     event("message", { message: { id: text, role: "user", origin: "person", parts: [{ type: "text", text }] } });
 

@@ -4,6 +4,7 @@
 import type { Texts } from "../texts/texts.ts";
 import { openDialog } from "./dialog.ts";
 import { editorOf } from "./editor.ts";
+import { withoutCalls } from "./from-thread.ts";
 import { append, emptyList } from "./list.ts";
 import { block, note, onEvent, onLate } from "./on-event.ts";
 import { onKey } from "./on-key.ts";
@@ -57,7 +58,7 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
     }
     case "refused": {
       const { state = view.state, pauseType = view.pauseType } = happening;
-      const standing: View = { ...view, starting: false, stopping: 0, state, pauseType, calls: [] };
+      const standing: View = { ...withoutCalls(view), starting: false, stopping: 0, state, pauseType };
       const refused = note(standing, happening.problem, "error");
       const { input } = happening;
       if (input === undefined) return still(refused);
@@ -116,7 +117,7 @@ function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, tex
   const earlier: readonly Block[] = left > 0 ? [{ kind: "note", text: texts.app.earlier(left), tone: "dim" }] : [];
   const kept = [...before, ...earlier, ...past.slice(-MOST_PAST)];
   const rested: View = {
-    ...view,
+    ...(state === "running" ? view : withoutCalls(view)),
     now,
     past: false,
     state,
@@ -124,7 +125,6 @@ function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, tex
     requests,
     dialog: undefined,
     stream: undefined,
-    calls: [],
     transcript: kept.reduce((list, each) => append(list, each), emptyList as View["transcript"]),
   };
   const cut = cutOff(view, at);
