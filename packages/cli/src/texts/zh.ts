@@ -474,7 +474,7 @@ export const zh: Texts = {
     serveToken: "用来登录的令牌，代替数据文件夹中的那个",
     serveOpen: "在浏览器中打开页面",
     serveDemo: "提供一个带有真实运行导览的临时存储；无需密钥",
-    serveWork: "其工作进程在每个文件夹中同时推进的会话数；0：不推进，运行由 `belay work` 完成",
+    serveWork: "其工作进程在每个文件夹中同时推进的会话数；0：不推进，排队的输入和中断的运行由 `belay work` 完成",
     work: "推进会话：继续中断的运行，开始排队的输入，各在自己的文件夹中",
     workConcurrency: "每个文件夹中同时推进的会话数",
     mcp: "列出 MCP 服务器及其工具",

@@ -2,7 +2,7 @@
 // client of it that can be killed: what it had begun goes back, and nothing of it is heard any more.
 
 import type { Dispatcher, Moved, ThreadRef } from "@belay/core/dispatch";
-import { deliver, retryPause, wakeName } from "@belay/core/dispatch";
+import { confirmed, deliver, retryPause, wakeName } from "@belay/core/dispatch";
 import type { DispatcherUnderTest, ServePlan, ServingProcess } from "@belay/core/testing";
 
 /** One way to be wrong. */
@@ -18,7 +18,10 @@ export type Flaw =
   | "keeps what it had fetched when it stops"
   | "begins new calls after the signal"
   | "keeps a timer for each look"
-  | "drops the next look";
+  | "drops the next look"
+  | "counts timers as waiting"
+  | "takes wakes while it is away"
+  | "stays away";
 
 interface Item {
   readonly thread: ThreadRef;
@@ -32,6 +35,7 @@ const TICK_MS = 5;
 export class MemoryEngine {
   readonly flaw: Flaw | undefined;
   waiting: Item[] = [];
+  isAway = false;
   /** Threads that are moved, over all processes. */
   readonly moved = new Set<string>();
 
@@ -52,6 +56,7 @@ export class MemoryEngine {
 
   /** Takes one that is due. */
   take(): Item | undefined {
+    if (this.isAway) return undefined;
     const index = this.waiting.findIndex(({ at }) => at <= Date.now());
     return index < 0 ? undefined : this.waiting.splice(index, 1)[0];
   }
@@ -70,6 +75,8 @@ export class EngineClient implements Dispatcher {
   async wake(thread: ThreadRef, options: { at?: number; id?: string } = {}): Promise<void> {
     if (this.#engine.flaw === "drops wakes of a thread that is moved" && this.#engine.moved.has(thread.threadId))
       return;
+    if (this.#engine.isAway && this.#engine.flaw === "takes wakes while it is away") return;
+    await confirmed("memory", this.#engine.isAway ? Promise.reject(new Error("away")) : Promise.resolve());
     this.#engine.add(thread, wakeName(thread, options), options.at);
   }
 
@@ -133,6 +140,15 @@ export class EngineClient implements Dispatcher {
   async close(): Promise<void> {
     this.#closing.abort();
   }
+
+  async depth(): Promise<{ waiting: number; oldestAt?: number }> {
+    const { flaw, waiting: all } = this.#engine;
+    const waiting = all.filter(({ at }) => at <= Date.now() || flaw === "counts timers as waiting");
+    return {
+      waiting: waiting.length,
+      ...(waiting.length > 0 && { oldestAt: Math.min(...waiting.map(({ at }) => at)) }),
+    };
+  }
 }
 
 /** Makes an engine with its processes, for `dispatcherSuite()`. */
@@ -141,6 +157,14 @@ export function memoryEngine(flaw?: Flaw): DispatcherUnderTest {
   return {
     open: () => engine.open(),
     start: (plan) => startHere(engine.open(), plan),
+    engine: {
+      stop: async () => {
+        engine.isAway = true;
+      },
+      start: async () => {
+        engine.isAway = flaw === "stays away";
+      },
+    },
   };
 }
 

@@ -42,6 +42,7 @@ import { namedOf, shownListed } from "./listing.ts";
 import type { PostgresPool } from "./pool.ts";
 import { type PageRow, readLines, readRest } from "./read-lines.ts";
 import { Relay } from "./relay.ts";
+import { Renewals } from "./renewals.ts";
 import { checkedRequest, fitsRequest, shownDecided, shownOpen } from "./request-rows.ts";
 import {
   bytes,
@@ -103,10 +104,12 @@ class PostgresStore implements Store {
   /** The hashes of the last lines of threads, by name, as this store last saw or wrote them. */
   readonly #last = new Map<string, string>();
   readonly #hints: Hints;
+  readonly #renewals: Renewals;
 
   constructor(pool: PostgresPool, options: PostgresStoreOptions) {
     const { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS, bus } = options;
     this.#calls = new Calls(pool, quoted(schema), retryMs);
+    this.#renewals = new Renewals(this.#calls);
     const channel = `belay_${nameOf(schema, "")}`;
     this.#hints = new Hints(pool, this.#calls, channel, pollMs, bus);
     // Names of channels have at most 63 letters.
@@ -221,8 +224,8 @@ class PostgresStore implements Store {
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
-    const [row] = await this.#call(key, "renew", [...nameValues(key), fence, ttlMs]);
-    return row.done;
+    const [name, tenant, id] = nameValues(key);
+    return this.#guarded(key, () => this.#renewals.renew([name, tenant, id, fence, ttlMs]));
   }
 
   async release(key: ThreadKey, fence: number): Promise<void> {

@@ -92,6 +92,7 @@ function texts(s: string) {
       SELECT encode(hash, 'hex') AS before, seq + count - 1 AS before_end FROM ${s}.entry
       WHERE thread = ${num} AND seq < p.first ORDER BY seq DESC LIMIT 1
     ) AS b ON true`;
+  const renewed = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint + a.ttl";
   const gone = '{"ok":false,"why":"conflict","head":0}';
   const request = `SELECT r.num, r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, r.decided_at, encode(r.sum, 'hex') AS sum
     FROM ${s}.request r LEFT JOIN ${s}.thread t ON t.num = r.thread`;
@@ -133,6 +134,14 @@ function texts(s: string) {
     takeOn: goOn(s, true),
     // Waits for no disk: a renewal that a crash of the server loses ends a lease early, and fences keep its owner from writing.
     renew: `SELECT set_config('synchronous_commit', 'off', true), ${s}.renew_1(${args(5)}) AS done`,
+    // The same for many. A thread that the same fence asks for twice is renewed once, and both are told.
+    renewAll: `WITH asked AS (SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) WITH ORDINALITY
+          AS a(name, tenant, id, fence, ttl, nth)),
+      t AS (UPDATE ${s}.thread AS row SET until = ${renewed}, sum = ${sumOf("row", { until: `(${renewed})` })}
+        FROM (SELECT DISTINCT ON (name) * FROM asked ORDER BY name, ttl DESC) AS a
+        WHERE row.name = a.name AND row.tenant = a.tenant AND row.id = a.id AND row.fence = a.fence AND row.owner IS NOT NULL
+          AND row.sum = ${sumOf("row")} RETURNING row.name, row.fence)
+      SELECT asked.nth, set_config('synchronous_commit', 'off', true) FROM asked JOIN t ON t.name = asked.name AND t.fence = asked.fence`,
     release: `SELECT ${s}.release_1(${args(4)})`,
     send: `SELECT ${s}.send_1(${args(9)}) AS done`,
     withdraw: `SELECT ${s}.withdraw_1(${args(5)}) AS done`,

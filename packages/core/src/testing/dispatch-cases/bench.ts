@@ -36,6 +36,8 @@ export interface DispatcherTraits {
   readonly exclusive: boolean;
   /** How many wakes the case about a backlog sends. */
   readonly backlog: number;
+  /** How much longer a busy machine may take than an idle one. */
+  readonly slackMs: number;
 }
 
 export type DispatcherCheck = (bench: DispatchBench) => Promise<void>;
@@ -144,9 +146,6 @@ export class DispatchBench {
     await this.#under.close?.();
   }
 }
-
-/** A busy machine is this much slower than an idle one. */
-export const SLACK_MS = 10_000;
 
 export function isSame(a: ThreadRef, b: ThreadRef): boolean {
   return a.tenant === b.tenant && a.threadId === b.threadId;
