@@ -227,7 +227,7 @@ const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof st
   },
   open: {
     "running here": "running",
-    "running elsewhere": "THREAD_BUSY",
+    "running elsewhere": "running",
     "at rest": "paused",
     asking: "paused",
     crashed: "paused",

@@ -1,6 +1,17 @@
 // Every verb by thread id, whatever state the thread is in. Long, and still one piece: it is one table.
 
-import { eachStore, factsOf, gate, isFact, listen, openKit, toolOf, until, verbTable } from "@belay/testkit";
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  isFact,
+  listen,
+  openKit,
+  toolOf,
+  until,
+  verbTable,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../event.ts";
 import { approve, createRunner, humanInput, jsonSchema, type Runner, respond, type Store } from "../../index.ts";
@@ -31,6 +42,66 @@ describe.each(eachStore)("a session whose thread another process runs, on $name"
     const { session, owner } = await stale();
     expect(await session.interrupt({ by: "ann" })).toMatchObject({ accepted: true, stopped: ["call_1"] });
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt", interrupts: [{ by: "ann" }] });
+  });
+
+  it("C3, R4: open() is not refused; the session shows that it runs, and refuses another run", async () => {
+    const store = await make();
+    const owner = await running(store);
+    const runner = await another(store);
+    const session = await runner.open("thread");
+    expect([session.state, session.pauseType, session.runId]).toEqual(["running", undefined, owner.session.runId]);
+    expect(session.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    const runs = expect.objectContaining({
+      code: "ALREADY_RUNNING",
+      details: { threadId: "thread", runId: session.runId },
+    });
+    expect(() => session.run("x")).toThrow(runs);
+    expect(() => session.resume()).toThrow(runs);
+    await expect(session.handle()).rejects.toEqual(runs);
+    const { id } = await session.steer("quick");
+    expect(await session.waiting()).toMatchObject([{ id, kind: "steer" }]);
+    const heard = listen(session.events());
+    owner.go();
+    await heard.until(({ type }) => type === "run-end");
+    await until(() => session.state === "completed");
+    expect(session.messages.at(-1)).toMatchObject({ role: "assistant", parts: [{ text: "done" }] });
+    expect(await session.run("more").result).toMatchObject({ status: "completed" });
+    expect(await runner.open("thread")).toBe(session);
+    await runner.close();
+  });
+
+  it("C3, R4: it follows what the owner asks people and how it pauses, and resumes after it", async () => {
+    const store = await make();
+    const { begun, go, tool } = works();
+    const turns = [[{ text: "so" }, { call: "works" }, { call: "asks" }], "done"] as const;
+    const kit = await openKit(turns, { store, tools: [tool, asks] });
+    kit.session.run("go");
+    await begun.opened;
+    const runner = await another(store);
+    const session = await runner.open("thread");
+    await until(() => session.interrupts.length === 1);
+    expect(session.state).toBe("running");
+    go.open();
+    await until(() => session.state === "paused");
+    expect(session).toMatchObject({ pauseType: "tool_interrupt", interruptView: { kind: "approval" } });
+    const [asked] = session.interrupts;
+    expect(await session.resume({ answers: { [asked!.id]: approve() } }).result).toMatchObject({ status: "completed" });
+    await runner.close();
+  });
+
+  it("C3, V6: when the owner is gone, the session shows a crash without being asked, and continues", async () => {
+    const store = await make();
+    const dying = faultyStore(store);
+    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 60 });
+    await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
+    const runner = await another(store);
+    const session = await runner.open("thread");
+    expect([session.state, session.pauseType]).toEqual(["running", undefined]);
+    dying.kill();
+    await until(() => session.state !== "running");
+    expect([session.state, session.pauseType]).toEqual(["paused", "crash"]);
+    expect(await session.run("more").result).toMatchObject({ status: "completed", segment: 2 });
+    await runner.close();
   });
 
   it("V1: pause() parks it there, and the call that runs comes to its end", async () => {
@@ -242,7 +313,7 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     const { runner, deaf } = await deafOwner(store);
     const busy = { code: "THREAD_BUSY", message: expect.stringContaining("deaf") };
     await expect(runner.resume("thread", { waitMs: 30 })).rejects.toMatchObject(busy);
-    await expect(runner.start("thread", "x", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
+    await expect(runner.resume("thread", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
     const waiting = runner.resume("thread", { input: "never mind" });
     await new Promise((resolve) => setTimeout(resolve, 30));
     await store.release(key, deaf);

@@ -77,7 +77,7 @@ function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
 }
 
 /** Returns a run that follows the one that was taken there, in whichever process that runs. */
-export function followed(thread: LiveThread, taken: Taken): LiveRun {
+function followed(thread: LiveThread, taken: Taken): LiveRun {
   const run = new LiveRun(thread.key.threadId, taken.runId, taken.segment, thread.feed);
   void follow(thread, taken, run);
   return run;
