@@ -71,7 +71,7 @@ import type { Door } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
-import { withdraw } from "../thread/send.ts";
+import { send, withdraw } from "../thread/send.ts";
 import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
@@ -466,6 +466,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
         return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
       },
       interrupt: (more) => this.interrupt(threadId, more),
+      leave: (said, more) =>
+        this.#sessions.with(threadId, async () =>
+          send(threadOf(await this.#sessions.any(threadId)), "resume", said, more),
+        ),
+      answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
     return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
   }

@@ -38,8 +38,8 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   return thread.start(place, newRun(thread, place, inputs, begin, options), options);
 }
 
-/** Narrows a resume to the pause that has this token, or that a worker continues by itself. */
-export type OnlyPause = Pick<Going, "tokenHash" | "ofPause">;
+/** Narrows a resume to the pause that has this token, or that a worker continues by itself; with the row of its input. */
+export type OnlyPause = Pick<Going, "tokenHash" | "ofPause" | "row">;
 
 /** Begins the next segment of the last run. */
 export function resumeRun(thread: LiveThread, options: ResumeOptions, only: OnlyPause = {}): LiveRun {
