@@ -17,7 +17,7 @@ import type { Fact } from "../../event.ts";
 import { approve, createRunner, humanInput, jsonSchema, type Runner, respond, type Store } from "../../index.ts";
 import { encode } from "../../journal/codec.ts";
 
-const { another, asks, key, playVerb, running, stages, verbCases, works } = verbTable;
+const { another, asks, key, playAgain, playVerb, repeatedCases, running, stages, verbCases, works } = verbTable;
 
 describe.each(eachStore)("verbs by thread id, on $name", ({ make }) => {
   it.each(verbCases)("V1: $verb of a thread that is $stage", async (played) => {
@@ -131,56 +131,13 @@ describe.each(eachStore)("a session whose thread another process runs, on $name"
 });
 
 describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
-  /** A command, and where it meets a thread. `again` returns its outcome. */
-  interface Repeated {
-    readonly verb: string;
-    readonly stage: keyof typeof stages;
-    readonly act: (runner: Runner, options: { readonly id: string; readonly by: string }) => Promise<unknown>;
-  }
-
-  const repeated: readonly Repeated[] = [
-    { verb: "start", stage: "completed", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
-    { verb: "start", stage: "at rest", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
-    { verb: "resume", stage: "at rest", act: async (runner, o) => (await runner.resume("thread", o)).started },
-    { verb: "interrupt", stage: "running elsewhere", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "interrupt", stage: "running here", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "interrupt", stage: "asking", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "interrupt", stage: "completed", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "pause", stage: "at rest", act: (runner, o) => runner.pause("thread", o) },
-    { verb: "terminate", stage: "running elsewhere", act: (runner, o) => runner.terminate("thread", o) },
-    { verb: "terminate", stage: "running here", act: (runner, o) => runner.terminate("thread", o) },
-    { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
-    { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
-    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", { ...o, start: "here" }) },
-    { verb: "label", stage: "running elsewhere", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
-    { verb: "label", stage: "at rest", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
-    { verb: "send", stage: "running elsewhere", act: (runner, o) => runner.send("thread", "x", o) },
-    { verb: "send", stage: "at rest", act: (runner, o) => runner.send("thread", "x", o) },
-    { verb: "send", stage: "completed", act: (runner, o) => runner.send("thread", "x", o) },
-    {
-      verb: "removeRule",
-      stage: "running elsewhere",
-      act: (runner, o) => runner.removeRule("none", { ...o, threadId: "thread" }),
-    },
-    { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
-  ];
-
-  it.each(repeated)(
+  it.each(repeatedCases)(
     "V2: $verb ($stage) again under its id has the first outcome, here, elsewhere and after a restart",
-    async ({ stage, act }) => {
-      const { runner, store, go } = await stages[stage]!(await make());
-      const command = { id: "once", by: "ann" };
-      const first = await act(runner, command);
-      go();
-      // Wherever it brought the thread: it rests before it is asked again.
-      await until(async () => (await store.load(key))?.row.lease === undefined);
-      const facts = await factsOf(store);
-      expect(await act(runner, command)).toEqual(first);
-      expect(await act(await another(store), command)).toEqual(first);
-      await runner.close();
-      expect(await act(await another(store), command)).toEqual(first);
-      expect(await factsOf(store)).toEqual(facts);
-      expect(JSON.stringify(facts)).toContain('"by":"ann"');
+    async (played) => {
+      const { first, again, facts } = await playAgain(await make(), played);
+      expect(again).toEqual([first, first, first]);
+      expect(facts.after).toEqual(facts.before);
+      expect(JSON.stringify(facts.before)).toContain('"by":"ann"');
     },
   );
 
