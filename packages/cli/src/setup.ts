@@ -93,7 +93,10 @@ export interface BelaySetup {
   readonly warnings: readonly Problem[];
   /** MCP servers that come up meanwhile; `warnings` may grow until all of them are ready. */
   readonly servers: Pick<Connected, "pending" | "ready"> | undefined;
-  /** runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another. */
+  /**
+   * runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another, and
+   * `THREAD_ELSEWHERE` for one that another terminal runs.
+   */
   openThread(threadId?: string): Promise<Session>;
   /**
    * A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. Where the other
@@ -191,7 +194,11 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       return id;
     },
     async openThread(threadId) {
-      if (threadId !== undefined) checkFolder(dataFolder, threadId, folder);
+      if (threadId !== undefined) {
+        checkFolder(dataFolder, threadId, folder);
+        const owner = (await runner.look(threadId))?.owner;
+        if (owner !== undefined && owner.name !== runner.owner) throw problem("THREAD_ELSEWHERE", { thread: threadId });
+      }
       const session = await runner.open(threadId);
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
       return session;

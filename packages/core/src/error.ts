@@ -199,7 +199,7 @@ export const catalogue = {
     "Nothing to do: they have no effect.",
   ),
   INVALID_PAUSE_TYPE: entry<{ threadId: string; pauseType: string; needed: string }>(
-    "resumeWithInput() on a thread that was not paused by a person.",
+    "resumeWithInput() on a thread that was not paused by a person, or handle() after a crash.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType}, not by ${d.needed}.`,
     "Use resume(), with answers if a tool asked for them.",
   ),

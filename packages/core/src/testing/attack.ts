@@ -384,13 +384,10 @@ export class Attack<Out, Deps> {
   /** A write of the dead process may arrive after its lease was ended: then the lease lasts again. */
   async #opened(runner: Runner<Out, Deps>): Promise<Session<Out>> {
     for (let tries = 0; ; tries++) {
-      try {
-        return await runner.open(this.#key.threadId);
-      } catch (error) {
-        if ((error as { code?: unknown }).code !== "THREAD_BUSY" || this.#lost === undefined || tries === 3)
-          throw error;
-        this.#endLeases();
-      }
+      const session = await runner.open(this.#key.threadId);
+      const row = (await this.store.load(this.#key, Number.MAX_SAFE_INTEGER))?.row;
+      if (row?.lease === undefined || this.#lost === undefined || tries === 3) return session;
+      this.#endLeases();
     }
   }
 

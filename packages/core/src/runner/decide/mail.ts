@@ -26,6 +26,16 @@ export interface InputMail {
   readonly observed?: true;
 }
 
+/**
+ * An input that resumes a paused thread. Its row is of the kind `answer`: a worker takes it. A process that runs the thread takes
+ * it as a steer.
+ */
+export interface ResumeMail extends InputMail {
+  readonly do: "resume";
+  /** As in the options of resume(). */
+  readonly mode?: "rethink";
+}
+
 export interface LateMail extends LateResult {
   readonly path: string;
   /** The stretch that left it behind. */
@@ -59,12 +69,24 @@ export function queuedFacts(place: FramePlace, queued: readonly InputQueuedMail[
   return queued.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
 }
 
-/** The steers that wait for a thread, the oldest first. */
+/** The steers that wait for a thread, the oldest first; also inputs that are to resume it. */
 export async function steersFor(store: Store, key: ThreadKey): Promise<readonly Known<InputMail>[]> {
   const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
-  return (loaded?.commands ?? []).flatMap((command) =>
-    command.kind === "steer" ? [{ key: command.key, at: command.at, mail: read<InputMail>(key, command) }] : [],
-  );
+  return (loaded?.commands ?? []).flatMap((command) => {
+    const mail = command.kind === "steer" ? read<InputMail>(key, command) : resumeIn(command);
+    return mail === undefined ? [] : [{ key: command.key, at: command.at, mail }];
+  });
+}
+
+/** Returns the input of a row that is to resume its thread; undefined for any other row. */
+export function resumeIn({ kind, body }: Command): ResumeMail | undefined {
+  if (kind !== "answer") return undefined;
+  try {
+    const mail = JSON.parse(body) as Partial<ResumeMail> | null;
+    return mail?.do === "resume" && isInput(mail) ? (mail as ResumeMail) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The facts by which a command's input becomes part of the history. */

@@ -100,6 +100,8 @@ export interface Going {
   readonly tokenHash?: string | undefined;
   /** The pause that a worker continues by itself. Another pause since then is a person's: the worker is refused with STALE. */
   readonly ofPause?: PauseType | undefined;
+  /** The row of the store that brought the input. */
+  readonly row?: string | undefined;
 }
 
 export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place: FramePlace, asked: Going): Opening {
@@ -114,6 +116,7 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     if (going.ofPause !== undefined && going.ofPause !== paused) throw stale(state.threadId, {}, present);
     refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
+    if (going.row !== undefined) await refuseIfWithdrawn(opener, going.row);
     const given: (readonly [string, Answer])[] = [];
     for (const [id, answer] of going.answers) {
       const interrupt = state.requests?.get(id)?.interrupt ?? {};
@@ -148,10 +151,27 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved), ...byFacts(place, going));
-    facts.push(...(await unreadFacts(opener, place, state, going.to, paths ?? [], now)));
+    facts.push(...(await unreadFacts(opener, place, state, going, paths ?? [], now)));
+    if (going.row !== undefined) facts.push(...rowFacts(place, state, going.row, now));
     for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now, going.by));
     return facts;
   };
+}
+
+/** The facts by which an input that waited in the store resumes the thread; its messages come after them. */
+function rowFacts(place: FramePlace, { queued }: ThreadState, id: string, now: number): readonly Fact[] {
+  const told = queued?.has(id) ? [] : queuedFacts(place, [{ id, kind: "steer" }]);
+  return [...told, ...inputFactsOf(place, id, "steer", { messages: [] }, now)];
+}
+
+/** Its sender may have taken it back. */
+async function refuseIfWithdrawn(
+  { setup, key }: { readonly setup: AnswerChecker["setup"]; readonly key: ThreadKey },
+  row: string,
+): Promise<void> {
+  const waiting = await steersFor(setup.store, key);
+  if (waiting.some((each) => each.key === row)) return;
+  throw belayError("INPUT_WITHDRAWN", { threadId: key.threadId, ids: row });
 }
 
 /**
@@ -162,13 +182,13 @@ async function unreadFacts(
   { agent, setup, key }: AnswerChecker & { readonly key: ThreadKey },
   place: FramePlace,
   state: ThreadState,
-  to: string | undefined,
+  { to, row }: Going,
   paths: readonly string[],
   now: number,
 ): Promise<readonly Fact[]> {
   const all = to === undefined ? paths : listeners(agent, place, state, undefined);
   if (!paths.some((path) => all.includes(path))) return [];
-  const unread = await steersFor(setup.store, key);
+  const unread = (await steersFor(setup.store, key)).filter((each) => each.key !== row);
   const facts: Fact[] = queuedFacts(
     place,
     unread.map(queuedMail).filter(({ id }) => !state.queued?.has(id)),

@@ -24,6 +24,13 @@ import { WeakTable } from "./weak-table.ts";
 
 const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
 
+interface Opening {
+  /** A thread that is not there is refused, and one that is there is read as far as resuming it needs. */
+  readonly toGoOn?: boolean;
+  /** Another process may have the thread: the session follows it. */
+  readonly evenIfBusy?: boolean;
+}
+
 export class OpenSessions<Out, Deps> {
   readonly #setup: RunnerSetup;
   readonly #tenant: string;
@@ -96,11 +103,15 @@ export class OpenSessions<Out, Deps> {
     refuseUnknown("open()", options, OPEN);
     const known = threadId === undefined ? undefined : this.known(threadId);
     if (known !== undefined) await threadOf(known).lookAgain();
-    return this.open(threadId, options);
+    return this.open(threadId, options, { evenIfBusy: true });
   }
 
-  /** With `toGoOn`, a thread that is not there is refused, and one that is there is read as far as going on needs. */
-  async open(threadId: string | undefined, options: OpenOptions<Deps>, toGoOn = false): Promise<Session<Out>> {
+  /** Opens a thread. Unless told otherwise, one that is not open yet and that another process has is refused with THREAD_BUSY. */
+  async open(
+    threadId: string | undefined,
+    options: OpenOptions<Deps>,
+    { toGoOn = false, evenIfBusy = false }: Opening = {},
+  ): Promise<Session<Out>> {
     this.refuseIfClosed();
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     readId("threadId", id);
@@ -108,7 +119,7 @@ export class OpenSessions<Out, Deps> {
     const closing = known && threadOf(known).closing;
     if (closing !== undefined) {
       await closing;
-      return this.open(id, options, toGoOn);
+      return this.open(id, options, { toGoOn, evenIfBusy });
     }
     if (known !== undefined) {
       this.agentFor(id, known.agent.name, options.agent);
@@ -118,9 +129,9 @@ export class OpenSessions<Out, Deps> {
     const opening = this.#openings.get(id);
     if (opening !== undefined) {
       await opening.catch(() => {});
-      return this.open(id, options, toGoOn);
+      return this.open(id, options, { toGoOn, evenIfBusy });
     }
-    const opened = this.#read(id, threadId === undefined, options, toGoOn);
+    const opened = this.#read(id, threadId === undefined, options, { toGoOn, evenIfBusy });
     this.#openings.set(id, opened);
     try {
       return await opened;
@@ -129,11 +140,17 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
-  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, toGoOn: boolean): Promise<Session<Out>> {
+  async #read(
+    threadId: string,
+    isNew: boolean,
+    options: OpenOptions<Deps>,
+    { toGoOn, evenIfBusy }: Required<Opening>,
+  ): Promise<Session<Out>> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
     const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
     if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
-    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
+    if (!evenIfBusy && loaded?.row.lease !== undefined)
+      throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new LiveSession<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
     if (loaded !== undefined) await threadOf(session).recall.learn(loaded, toGoOn);
@@ -257,7 +274,7 @@ export class OpenSessions<Out, Deps> {
   }
 }
 
-/** Somebody else has it: also where they began to run it while we looked. */
+/** Another process has it, or began to run it while this one looked. */
 export function unlessBusy(error: BelayError): undefined {
   if (error.code !== "THREAD_BUSY") throw error;
 }

@@ -9,7 +9,6 @@ import { type BelayError, belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
-import { keyOf } from "../../journal/taken.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
@@ -27,7 +26,7 @@ import {
 import type { Receipt } from "../decide/ending.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
-import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
@@ -68,14 +67,12 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
-import { busy } from "../read/store-error.ts";
-import { untilFree, WAIT_MS } from "../read/until-taken.ts";
-import { followed, resumeRun } from "../thread/begin-run.ts";
+import { resumeRun } from "../thread/begin-run.ts";
 import type { Door } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
-import { withdraw } from "../thread/send.ts";
+import { send, withdraw } from "../thread/send.ts";
 import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
@@ -193,7 +190,10 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#setup.owner;
   }
 
-  /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
+  /**
+   * Returns the session on a thread: the same one each time while it is open here. A thread that is not there begins with its
+   * first run. Another process may be running the thread: the session shows it as running, and follows it.
+   */
   async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
     return this.#sessions.openNow(threadId, options);
   }
@@ -213,7 +213,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
     const { agent, deps, ...given } = readStart(options);
-    return this.#begin(threadId, { agent, deps }, given, (session) => session.run(input, given));
+    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
   }
 
   /**
@@ -221,9 +221,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, "resume", options, (session) => session.resume(options));
+    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, "resume", options, (session) => {
+    return this.#begin(threadId, "resume", (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
       return resumeRun(thread, options, { tokenHash });
@@ -234,46 +234,26 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #begin(
     threadId: string,
     how: OpenOptions<Deps> | "resume",
-    command: CommandOptions,
     begin: (session: Session<Out>) => Run<Out>,
   ): Promise<Run<Out>> {
     const sessions = this.#sessions;
     const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
     const over = sessions.goOn(threadId);
-    let run: Run<Out> | undefined;
+    let run: Run<Out>;
     try {
-      while (run === undefined) {
-        const session = await sessions.with(threadId, async () => {
-          const known = sessions.known(threadId);
-          const opened = await sessions.open(threadId, options, isResumed).catch(unlessBusy);
-          if (known !== undefined && opened !== undefined) await threadOf(opened).refresh();
-          return opened;
-        });
-        run = session === undefined ? await this.#whileBusy(threadId, command) : begin(session);
-      }
+      const session = await sessions.with(threadId, async () => {
+        const known = sessions.known(threadId);
+        const opened = await sessions.open(threadId, options, { toGoOn: isResumed, evenIfBusy: true });
+        if (known !== undefined) await threadOf(opened).refresh();
+        return opened;
+      });
+      run = begin(session);
     } finally {
       over();
     }
     // No event is missed: the caller gets the run before the model is called.
     await run.started;
     return run;
-  }
-
-  /**
-   * Another process has the thread: returns a run that follows the one it was asked for under the same id, or waits until the
-   * thread is free. Rejects with ALREADY_RUNNING if it runs there.
-   */
-  async #whileBusy(threadId: string, { id, waitMs = WAIT_MS, signal }: CommandOptions): Promise<Run<Out> | undefined> {
-    const thread = threadOf(await this.#sessions.looker(threadId));
-    await thread.refresh();
-    const taken = id === undefined ? undefined : thread.recall.now().taken?.get(keyOf.run(id));
-    if (taken !== undefined) return followed(thread, taken);
-    const { state, runId = "" } = thread.standing;
-    if (state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId });
-    const key = this.#key(threadId);
-    if (await untilFree(this.#setup, key, { waitMs, signal })) return undefined;
-    const lease = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
-    throw busy(threadId, lease?.owner ?? "another process", lease?.until ?? this.#setup.clock.now());
   }
 
   /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
@@ -486,6 +466,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
         return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
       },
       interrupt: (more) => this.interrupt(threadId, more),
+      leave: (said, more) =>
+        this.#sessions.with(threadId, async () =>
+          send(threadOf(await this.#sessions.any(threadId)), "resume", said, more),
+        ),
+      answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
     return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
   }

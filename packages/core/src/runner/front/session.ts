@@ -260,6 +260,8 @@ export class LiveSession<Out = string> {
       steer: (said, given) => this.steer(said, given),
       enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
       interrupt: (given) => this.interrupt(given),
+      leave: (said, given) => send(this.#thread, "resume", said, given),
+      answer: (request, answer, given) => this.answer(request, answer, { ...given, start: "worker" }),
     };
     return sendTo(verbs, setup, key, input, { ...options, byWorker });
   }

@@ -17,7 +17,7 @@ import { openRequests } from "../../journal/requests.ts";
 import { thaw } from "../../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { Loaded, Named, Store, ThreadKey } from "../../store/store.ts";
+import type { Loaded, Named, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { loadThread } from "./read-facts.ts";
 
 export interface Standing {
@@ -32,6 +32,13 @@ export interface Standing {
   readonly head: number;
   readonly tokenHash: string | undefined;
   readonly tokenUntil: number | undefined;
+}
+
+export interface RecallHost {
+  /** The thread was deleted. */
+  gone(): void;
+  /** What is known was just read, with this row. */
+  saw(row: ThreadRow | undefined): void;
 }
 
 export class Recall {
@@ -52,7 +59,7 @@ export class Recall {
   since: number | undefined;
   /** The title and labels that the store has of it, as of the last look. */
   named: Named | undefined;
-  readonly #onGone: () => void;
+  readonly #host: RecallHost;
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
   /** How often something was learnt: what was read before the last time is old. */
@@ -62,10 +69,10 @@ export class Recall {
   /** A fold of everything, for who looks at it. */
   #seen: WeakRef<ThreadState> | undefined;
 
-  constructor(store: Store, key: ThreadKey, onGone: () => void) {
+  constructor(store: Store, key: ThreadKey, host: RecallHost) {
     this.#store = store;
     this.#key = key;
-    this.#onGone = onGone;
+    this.#host = host;
   }
 
   /** Somebody has deleted the thread: nothing of it is shown any more. */
@@ -73,7 +80,7 @@ export class Recall {
     this.forget();
     this.#idleFold = undefined;
     this.#seen = undefined;
-    this.#onGone();
+    this.#host.gone();
     return belayError("THREAD_UNKNOWN", { threadId: this.#key.threadId });
   }
 
@@ -107,8 +114,8 @@ export class Recall {
     if (known === undefined && !fresh && this.standing.state === "created") return newThread(this.#key.threadId);
     if (known === undefined) {
       const learnt = this.#learnt;
-      const state = await this.#readEnough();
-      if (may() && learnt === this.#learnt) this.settleOn(state);
+      const { state, row } = await this.#readEnough();
+      if (may() && learnt === this.#learnt) this.#settleOnRead(state, row);
       return state;
     }
     const loaded = await this.read(known.head);
@@ -118,7 +125,7 @@ export class Recall {
     this.#fold = undefined;
     this.#idleFold = undefined;
     fold(known, news);
-    this.settleOn(known);
+    this.#settleOnRead(known, loaded?.row);
     return known;
   }
 
@@ -132,9 +139,9 @@ export class Recall {
   }
 
   /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
-  async #readEnough(): Promise<ThreadState> {
-    if (this.#store.linesSync === undefined) return this.readAll();
-    return this.#enough(await this.read("snapshot"));
+  async #readEnough(): Promise<{ readonly state: ThreadState; readonly row: ThreadRow | undefined }> {
+    const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
+    return { state: await this.#enough(loaded), row: loaded?.row };
   }
 
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
@@ -150,6 +157,7 @@ export class Recall {
     this.named = loaded.row.named;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
     else await this.#glance(loaded);
+    this.#host.saw(loaded.row);
   }
 
   /**
@@ -188,6 +196,11 @@ export class Recall {
   /** In use: it is not forgotten before it is settled on. */
   hold(state: ThreadState): void {
     if (!state.openOnly) this.#fold = state;
+  }
+
+  #settleOnRead(state: ThreadState, row: ThreadRow | undefined): void {
+    this.settleOn(state);
+    this.#host.saw(row);
   }
 
   /** What is known now, and need not be held. */

@@ -10,7 +10,7 @@ import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { ThreadKey } from "../../store/store.ts";
+import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { IdleFacts } from "../decide/idle.ts";
@@ -26,6 +26,7 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
 import { follow } from "./follow.ts";
 import { hasNotices, notify } from "./notify.ts";
+import { OwnerSeen } from "./owner-seen.ts";
 import type { Slots } from "./slots.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
@@ -68,6 +69,8 @@ export class LiveThread implements TenureHost, HotHost {
   tenure: Tenure | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
   readonly behind: string[] = [];
+  /** Another process that has the thread. */
+  readonly #owner: OwnerSeen;
   /** Code that waits for a person in memory. */
   readonly hot: HotSession;
   /** What that code takes as answers, by request. */
@@ -94,20 +97,26 @@ export class LiveThread implements TenureHost, HotHost {
     this.deps = deps;
     this.#moreCame = moreCame;
     this.hot = new HotSession(setup.hot, this);
-    this.recall = new Recall(setup.store, key, () => this.#isGone());
+    this.#owner = new OwnerSeen(setup, key, () => this.lookAgain());
+    this.recall = new Recall(setup.store, key, { gone: () => this.#isGone(), saw: (row) => this.#saw(row) });
     this.feed = host.feed(key.threadId);
   }
 
   get state(): SessionState {
     if (this.running !== undefined) return this.running.state?.state ?? "running";
     const { state } = this.standing;
-    return state === "running" ? "paused" : state;
+    return state === "running" && !this.isElsewhere ? "paused" : state;
+  }
+
+  /** True if another process was running the thread when this one last read it. */
+  get isElsewhere(): boolean {
+    return this.tenure === undefined && this.#owner.isThere;
   }
 
   get pauseType(): PauseType | undefined {
     if (this.running !== undefined) return undefined;
     const { state, pauseType } = this.standing;
-    return state === "running" ? "crash" : pauseType;
+    return state === "running" && !this.isElsewhere ? "crash" : pauseType;
   }
 
   get standing(): Standing {
@@ -144,6 +153,9 @@ export class LiveThread implements TenureHost, HotHost {
     if (this.agent.absent) throw agentUnknown(this.agent.name);
     if (this.running !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
+    }
+    if (this.isElsewhere && this.state === "running") {
+      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.standing.runId ?? "" });
     }
   }
 
@@ -193,6 +205,7 @@ export class LiveThread implements TenureHost, HotHost {
       return make(place, state);
     };
     await appendIdle(this, this.resting(), this.recall, seen, row);
+    this.#owner.saw(undefined);
     const now = this.recall.now();
     this.hot.check(head, now);
     this.hot.restsAt(now);
@@ -203,15 +216,27 @@ export class LiveThread implements TenureHost, HotHost {
     if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
   }
 
-  /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
+  /** Reads it if another process has written since. Never rejects: if the store does not answer, the next append fails. */
   async lookAgain(): Promise<void> {
     if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
-      if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
+      if (row === undefined || this.isWriting) return;
+      if (row.head > this.standing.head) await this.refresh();
+      else if (row.head === this.standing.head) this.#saw(row);
     } catch {
       // As said.
     }
+  }
+
+  /** The store shows the thread as this session knows it, with this row. */
+  #saw(row: ThreadRow | undefined): void {
+    this.#owner.saw(this.standing.state === "running" ? row?.lease : undefined);
+  }
+
+  /** It is closed: what other processes do with the thread is not read any more. */
+  letLie(): void {
+    this.#owner.end();
   }
 
   load(fresh: boolean, whole: boolean): Promise<ThreadState> {
@@ -223,6 +248,7 @@ export class LiveThread implements TenureHost, HotHost {
   }
 
   opened(_tenure: Tenure, state: ThreadState): void {
+    this.#owner.saw(undefined);
     this.recall.hold(state);
   }
 
@@ -232,9 +258,10 @@ export class LiveThread implements TenureHost, HotHost {
     if (state !== undefined) this.hot.restsAt(state);
     // It had the thread, and lost it.
     else if (tenure.state !== undefined) this.hot.dropAll();
-    // Where it failed the store may know more; whoever writes next finds out by its refusal.
     const known = state ?? tenure.state;
     if (known !== undefined) this.recall.settleOn(known);
+    // It failed: another process may have the thread by now.
+    if (state === undefined && tenure.state !== undefined && this.closing === undefined) void this.lookAgain();
     if (state?.state === "completed" && tenure.mail) this.#moreCame();
   }
 
@@ -276,6 +303,7 @@ export class LiveThread implements TenureHost, HotHost {
   /** Nobody hears of what is there under its name by now. */
   #isGone(): void {
     this.isGone = true;
+    this.#owner.end();
     this.hot.dropAll();
     this.feed.gone(this);
     this.host.closed(this);

@@ -2,8 +2,10 @@
 
 import { belayError } from "../../error.ts";
 import { waitsForResume } from "../../interrupt/interrupt.ts";
+import type { PauseType } from "../../lifecycle.ts";
 import { commandIn } from "../decide/command.ts";
 import { restsOn, setAside } from "../decide/idle.ts";
+import { type Known, type ResumeMail, resumeIn } from "../decide/mail.ts";
 import type { LiveRun } from "../read/run.ts";
 import { resumeRun } from "./begin-run.ts";
 import { doorOf } from "./door.ts";
@@ -20,8 +22,12 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
   if (thread.running !== undefined) return;
   await thread.tenure?.over;
   const { threadId } = thread.key;
+  const said = await inputFor(thread);
   const isToGoOn = thread.standing.interrupts.some((each) => waitsForResume(each) || each.kind === "manual");
-  if (thread.pauseType === "tool_interrupt" && isToGoOn) {
+  if (said !== undefined) {
+    const { messages: input, by, mode } = said.mail;
+    await ended(resumeRun(thread, { input, by, mode }, { ofPause: thread.pauseType, row: said.key }));
+  } else if (thread.pauseType === "tool_interrupt" && isToGoOn) {
     // Answers do not speak for whoever is to go on past a node, or has paused it.
     await putAway(thread);
     await thread.tenure?.over;
@@ -62,12 +68,26 @@ function runOf({ running }: LiveThread): LiveRun | undefined {
   return running?.run;
 }
 
+/** Pauses that a person's words end. A crash is continued in any case: they wait as a steer. */
+const FOR_WORDS: ReadonlySet<PauseType | undefined> = new Set(["user_interrupt", "manual", "tool_interrupt"]);
+
+/** Returns the last input that is to resume the thread: those before it enter with it. Answers that wait come first. */
+async function inputFor({ setup, key, pauseType }: LiveThread): Promise<Known<ResumeMail> | undefined> {
+  if (!FOR_WORDS.has(pauseType)) return undefined;
+  const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
+  const rows = loaded?.commands.filter(({ kind }) => kind === "answer") ?? [];
+  const inputs = rows.map(resumeIn);
+  const [last, mail] = [rows.at(-1), inputs.at(-1)];
+  if (last === undefined || mail === undefined || inputs.includes(undefined)) return undefined;
+  return { key: last.key, at: last.at, mail };
+}
+
 /** Answers that came too late for what a person has stopped since: left there, they would be looked at again and again. */
 async function putAway(thread: LiveThread): Promise<void> {
   const { setup, key } = thread;
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
   for (const command of loaded?.commands ?? []) {
-    if (command.kind !== "answer") continue;
+    if (command.kind !== "answer" || resumeIn(command) !== undefined) continue;
     await submit(doorOf(thread), commandIn(key, command), {}, true).catch(() => {});
   }
 }

@@ -6,7 +6,7 @@ import { decode } from "../../journal/codec.ts";
 import { readName } from "../../read-name.ts";
 import type { Command, ThreadKey } from "../../store/store.ts";
 import { initialized } from "../decide/idle.ts";
-import type { InputMail } from "../decide/mail.ts";
+import type { InputMail, ResumeMail } from "../decide/mail.ts";
 import { isStale, type Present, stale } from "../decide/stale.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkSend, isOwnKey, type SteerOptions } from "../given/options.ts";
@@ -15,15 +15,27 @@ import { loadThread } from "../read/read-facts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Tenure } from "./tenure.ts";
 
+/** How an input is sent: as a steer, for the next run, to be known only, or to resume a paused thread. */
+type How = "steer" | "input" | "observe" | "resume";
+
+/** The verb that a caller used, for errors. */
+const verbOf: Readonly<Record<How, string>> = {
+  steer: "steer()",
+  input: "enqueue()",
+  observe: "observe()",
+  resume: "send()",
+};
+
+/** What becomes of it, besides the options of its verb. */
+interface Manner extends SteerOptions {
+  /** Of an input that resumes: as in the options of resume(). */
+  readonly mode?: "rethink" | undefined;
+}
+
 /** Resolves to its id when nothing can lose it. */
-export async function send(
-  thread: LiveThread,
-  how: "steer" | "input" | "observe",
-  input: Input,
-  options: SteerOptions,
-): Promise<string> {
+export async function send(thread: LiveThread, how: How, input: Input, { mode, ...options }: Manner): Promise<string> {
   thread.refuseIfClosed();
-  checkSend(options, `${how === "input" ? "enqueue" : how}()`);
+  checkSend(options, verbOf[how]);
   const { setup } = thread;
   const { threadId } = thread.key;
   const refusal = await whyNot(thread, how, options);
@@ -36,8 +48,11 @@ export async function send(
   const { store, clock } = setup;
   const observed = how === "observe" ? { observed: true as const } : {};
   const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }), ...observed };
-  const kind = how === "input" ? how : "steer";
-  const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
+  const kind = ({ steer: "steer", observe: "steer", input: "input", resume: "answer" } as const)[how];
+  const resuming: ResumeMail | undefined =
+    how === "resume" ? { do: "resume", ...mail, ...(mode !== undefined && { mode }) } : undefined;
+  const body = JSON.stringify(resuming ?? mail);
+  const command: Command = { key: options.id ?? clock.id(), kind, body, at: clock.now() };
   await onRecord(thread);
   if (!thread.isWriting) await thread.recall.read(Number.MAX_SAFE_INTEGER);
   const sent = await store.send(thread.key, command);
@@ -47,14 +62,14 @@ export async function send(
 }
 
 /** Returns why the thread as it is takes nothing: it has moved on, or it is terminated. */
-async function whyNot(thread: LiveThread, how: string, options: SteerOptions): Promise<BelayError | undefined> {
+async function whyNot(thread: LiveThread, how: How, options: SteerOptions): Promise<BelayError | undefined> {
   const { threadId } = thread.key;
   const { state } = thread;
   const isMeant = options.runId !== undefined || options.segment !== undefined;
   const present = isMeant ? await presentOf(thread) : undefined;
   if (present !== undefined && isStale(options, present)) return stale(threadId, options, present);
   if (state !== "terminated") return undefined;
-  return belayError("INVALID_STATE", { threadId, state, action: how === "input" ? "enqueue()" : `${how}()` });
+  return belayError("INVALID_STATE", { threadId, state, action: verbOf[how] });
 }
 
 /** The segment that the thread is in: of this process, or as the store has it. */

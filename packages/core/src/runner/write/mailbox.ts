@@ -22,6 +22,7 @@ import {
   queuedFacts,
   queuedMail,
   read,
+  resumeIn,
   type StopMail,
 } from "../decide/mail.ts";
 
@@ -204,10 +205,13 @@ export class Mailbox {
         this.hadInput = true;
         this.#fresh.push({ id: key, kind });
         break;
-      case "answer":
+      case "answer": {
+        const input = resumeIn(command);
+        if (input !== undefined) return this.#steer(key, at, input);
         this.rows.add(key);
         this.#take(commandIn(this.#key, command));
         break;
+      }
       default:
         kind satisfies never;
     }
