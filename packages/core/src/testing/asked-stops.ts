@@ -142,7 +142,8 @@ function isTooLate({ mode, since, retried }: Asked): boolean {
     case "now":
       return true;
     case "elsewhere":
-      return since.length > 1;
+      // Its sender may have the receipt later than another resume begins.
+      return since.length > 1 && !since.some(({ release }) => release);
     case "after-tools":
       return !retried;
     case "after-model":
@@ -153,12 +154,12 @@ function isTooLate({ mode, since, retried }: Asked): boolean {
 }
 
 /**
- * True if a resume took the lease after the stop was sent, and the stop was not accepted. The stop was for the segment before
- * that resume (S2), so the resume may call the model.
+ * True if a resume took the lease before any other append that followed the stop, and the stop was not accepted. The stop was
+ * for the segment before that resume (S2), so the resume may call the model.
  */
-function isPassed({ mode, since, receipt }: Asked): boolean {
+function isPassed({ mode, since: [first], receipt }: Asked): boolean {
   if (mode !== "elsewhere" || receipt === undefined || receipt === "none" || receipt.accepted) return false;
-  return since.some(({ writer, state }) => "take" in writer && state === "running");
+  return first !== undefined && "take" in first.writer && first.state === "running";
 }
 
 function nameOf({ mode }: Asked): string {

@@ -12,7 +12,7 @@ import { loadThread } from "../read/read-facts.ts";
 export type StopVerb = "stop" | "pause" | "terminate";
 
 export interface StopMail {
-  /** Undefined in rows of the release before: a stop. */
+  /** Undefined in rows of the release before, which are stops. */
   readonly do?: StopVerb;
   readonly runId: string;
   readonly segment: number;
@@ -22,7 +22,7 @@ export interface StopMail {
 export interface InputMail {
   readonly messages: readonly { readonly id?: string; readonly parts: readonly Part[] }[];
   readonly by?: string;
-  /** To be known, and not to be answered: nothing is done because of it. */
+  /** True for a message to observe: the agent does not answer it. */
   readonly observed?: true;
 }
 
@@ -38,14 +38,14 @@ export interface ResumeMail extends InputMail {
 
 export interface LateMail extends LateResult {
   readonly path: string;
-  /** The stretch that left it behind. */
+  /** The segment that left the call behind. */
   readonly segment: number;
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
 }
 
-/** A command as it was read. */
+/** The body of a row, with its key and time. */
 export interface Known<T> {
   readonly key: string;
   readonly mail: T;
@@ -69,7 +69,7 @@ export function queuedFacts(place: FramePlace, queued: readonly InputQueuedMail[
   return queued.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
 }
 
-/** The steers that wait for a thread, the oldest first; also inputs that are to resume it. */
+/** Returns the steers that wait for a thread, the oldest first, and the inputs that are to resume it. */
 export async function steersFor(store: Store, key: ThreadKey): Promise<readonly Known<InputMail>[]> {
   const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
   return (loaded?.commands ?? []).flatMap((command) => {
@@ -89,7 +89,7 @@ export function resumeIn({ kind, body }: Command): ResumeMail | undefined {
   }
 }
 
-/** The facts by which a command's input becomes part of the history. */
+/** Returns the facts by which an input becomes part of the history. */
 export function inputFactsOf(
   place: FramePlace,
   id: string,
@@ -108,7 +108,7 @@ export function inputFactsOf(
   return [consumed, ...messages];
 }
 
-/** What was sent. Throws where that is damaged: all that a reader relies on is there. */
+/** Reads the body of a row. Throws if it is damaged: callers rely on its fields. */
 export function read<T extends Mail>(key: ThreadKey, command: Command): T {
   let mail: unknown;
   try {

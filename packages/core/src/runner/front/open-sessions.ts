@@ -1,7 +1,7 @@
 // The sessions of a runner. Invariants:
-// 1. Of one thread there is one session: whoever opens it while it is open, being opened or being closed, gets that one, or
+// 1. A thread has one session. A call of open() while it is open or being opened gets that one; while it is being closed,
 //    the one after it.
-// 2. Sessions are known weakly: one that nobody has, and that does nothing, is forgotten.
+// 2. Sessions are held weakly: one that no caller holds, and that does nothing, is forgotten.
 
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
@@ -39,14 +39,14 @@ export class OpenSessions<Out, Deps> {
   readonly #leases: Leases;
   readonly #host: SessionHost;
   readonly #sessions = new WeakTable<Session<Out>>();
-  /** Readers keep theirs, and so does a session. */
+  /** Held weakly: readers keep their feed, and so does a session. */
   readonly #feeds = new WeakTable<Feed>();
   readonly #feedHost: FeedHost;
-  /** Those whose thread is still being read. */
+  /** The sessions whose thread is being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
-  /** By thread, the runs and resumes that were asked for and have not begun. */
+  /** The runs and resumes that were asked for and have not begun, by thread. */
   readonly #ahead = new Map<string, Set<Promise<void>>>();
-  /** Nothing begins any more. */
+  /** True if no run begins any more. */
   closed = false;
 
   constructor(
@@ -85,7 +85,7 @@ export class OpenSessions<Out, Deps> {
     };
   }
 
-  /** The one that is open here. */
+  /** Returns the session that is open here. */
   known(threadId: string): Session<Out> | undefined {
     return this.#sessions.get(threadId);
   }
@@ -98,7 +98,7 @@ export class OpenSessions<Out, Deps> {
     if (this.closed) throw belayError("RUNNER_CLOSED", {});
   }
 
-  /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
+  /** Opens a thread by id, as it is in the store now: other processes may have continued it, deleted it or made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
     refuseUnknown("open()", options, OPEN);
     const known = threadId === undefined ? undefined : this.known(threadId);
@@ -125,7 +125,7 @@ export class OpenSessions<Out, Deps> {
       this.agentFor(id, known.agent.name, options.agent);
       return known;
     }
-    // Whoever opens a thread that is being opened gets that session, and not before it is ready.
+    // The thread is being opened: the caller gets that session when it is ready.
     const opening = this.#openings.get(id);
     if (opening !== undefined) {
       await opening.catch(() => {});
@@ -163,13 +163,13 @@ export class OpenSessions<Out, Deps> {
     return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#feedHost, key));
   }
 
-  /** What happens on a thread, whoever has it, until this runner is closed. */
+  /** Returns the events of a thread, whichever process has it, until this runner is closed. */
   reader(threadId: string, options: EventOptions): Reader {
     const { after, signal } = readEvents(options);
     return this.#feed(threadId).reader(after, signal, this);
   }
 
-  /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
+  /** Returns the session that is open here, or one that only reads and sends: it takes no lease, so any process may have the thread. */
   async any(threadId: string): Promise<Session<Out>> {
     this.refuseIfClosed();
     const known = this.known(threadId);
@@ -201,7 +201,7 @@ export class OpenSessions<Out, Deps> {
     };
   }
 
-  /** What is asked by name is asked of what has it now: a session that was known may be of one that was deleted since. */
+  /** Returns a session of the thread that has this name now: a known session may be of a thread that was deleted since. */
   async with<T>(threadId: string, ask: () => Promise<T>): Promise<T> {
     const known = this.known(threadId);
     try {
@@ -230,13 +230,13 @@ export class OpenSessions<Out, Deps> {
     return row && this.agentFor(threadId, row.agent, undefined);
   }
 
-  /** It begins nothing: the thread may be another agent's. */
+  /** Makes a session that begins no run: the thread may belong to another agent. */
   onlooker(threadId: string, agent = (this.firstAgent ?? absentAgent("")) as Agent<Out, never>): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
     return new LiveSession(host, { tenant: this.#tenant, threadId }, agent, undefined);
   }
 
-  /** The agent that the thread has on record, or else the one that is asked for. */
+  /** Returns the agent that the thread has on record, or else the one that is asked for. */
   agentFor(threadId: string, recorded: string | undefined, given: string | undefined): Agent<Out, Deps> {
     if (recorded !== undefined && given !== undefined && recorded !== given) {
       throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
@@ -253,18 +253,18 @@ export class OpenSessions<Out, Deps> {
     throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
   }
 
-  /** The names of the agents. */
+  /** Returns the names of the agents. */
   get agentNames(): readonly string[] {
     return [...this.#agents.keys()];
   }
 
-  /** The agent of new threads that name none. */
+  /** Returns the agent of new threads that name none. */
   get firstAgent(): Agent<Out, Deps> | undefined {
     const [first] = this.#agents.values();
     return first;
   }
 
-  /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
+  /** Closes all sessions. Runs are aborted and can be resumed elsewhere. The results of calls left behind are saved, or logged as lost. */
   async close(options: EndOptions): Promise<void> {
     readEnd(options);
     this.closed = true;
@@ -274,7 +274,7 @@ export class OpenSessions<Out, Deps> {
   }
 }
 
-/** Another process has it, or began to run it while this one looked. */
+/** True if another process has the thread, also if it began to run it meanwhile. */
 export function unlessBusy(error: BelayError): undefined {
   if (error.code !== "THREAD_BUSY") throw error;
 }

@@ -1,5 +1,5 @@
-// createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
-// it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
+// createRunner: agents and a store, and the verbs on the threads between them. The open sessions are in `open-sessions`. Long,
+// and still one piece: a list of verbs, each a few lines.
 
 import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import type { Moved } from "../../dispatch/dispatcher.ts";
@@ -126,7 +126,7 @@ export function createRunner(options: object): unknown {
   return new LiveRunner(options as RunnerOptions<unknown, unknown>);
 }
 
-/** `deps` may be left out only where no tool needs any. */
+/** `deps` may be left out only if no tool needs any. */
 type NeededDeps<Deps> = [unknown] extends [Deps]
   ? { readonly deps?: Deps }
   : [Deps] extends [never]
@@ -136,10 +136,10 @@ type OutputOf<A> = A extends Agent<infer Out, never> ? Out : never;
 type Needs<A> = A extends Agent<unknown, infer Deps> ? (deps: Deps) => void : never;
 type DepsOf<A> = Needs<A> extends (deps: infer Deps) => void ? Deps : never;
 
-/** How often a worker looks for threads that have had their time. */
+/** How often a worker looks for threads to prune. */
 const PRUNE_EVERY_MS = 60_000;
 
-/** However little time a drain has. */
+/** The least time that a drain has. */
 const LEAST_FOR_STORE_MS = 1_000;
 
 /**
@@ -153,13 +153,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
-  /** Threads that go on here and are set aside if the process dies of it again. */
+  /** Threads that run here and are set aside if the process dies of them again. */
   readonly #lastTries = new Set<LiveThread>();
   readonly #slots: Slots;
   readonly #prunes: Troubles;
   readonly #moves: Troubles;
   readonly #setup: RunnerSetup;
-  /** Damaged requests that the log has heard of. */
+  /** The damaged requests that were logged. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
   /** Fires when the runner is closed. */
@@ -256,7 +256,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return run;
   }
 
-  /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
+  /** session.interrupt() for a thread that any process may be running. Open requests are withdrawn. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     return submit(this.#door(threadId), signalCommand("stop", options, this.#setup));
   }
@@ -333,7 +333,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return readRequest(this.#setup, this.#tenant, id);
   }
 
-  /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
+  /** Returns the rules that people have allowed for all threads, the oldest first; with a thread, those of that thread. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
     const { threadId } = readRules(options);
@@ -347,7 +347,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return rows.map(({ body }) => JSON.parse(body) as RememberedRule);
   }
 
-  /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
+  /** Removes a rule for all threads, or, with a thread, one of that thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
     checkRemoveRule(options, "runner");
@@ -428,13 +428,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
       (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
     if (start === "worker" || this.#startsNothing) return sent;
-    // Whoever ran it may have ended just before it was sent.
+    // The run may have ended just before the input was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
     return sent;
   }
 
-  /** What was sent is sent: whoever has the thread by now starts it. */
+  /** Starts the input here if it can. It is in the store: a process that has the thread starts it otherwise. */
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
@@ -486,7 +486,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return withdraw(this.#setup, this.#key(threadId), id);
   }
 
-  /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */
+  /** Returns the facts of a thread after any cursor, then live events, in any process. Ends with `signal`, or when the runner is closed. */
   events(threadId: string, options: EventOptions = {}): AsyncIterable<BelayEvent> {
     this.#sessions.refuseIfClosed();
     return this.#sessions.reader(threadId, options);
@@ -521,9 +521,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /**
-   * A new thread with the past of another one, up to a point; the other is only read. What ran at the point is cut off as
-   * by a crash, what was asked of people is asked anew, and it rests until somebody acts. `effects` is what the other thread
-   * has done to the world since.
+   * Makes a new thread with the past of another one, up to a point. The other thread is only read. Calls that ran at the point
+   * are cut as by a crash, open requests are raised anew, and the fork rests until a person acts. `effects` lists the calls and
+   * steps of the other thread that took effect after the point.
    */
   async fork(
     threadId: string,
@@ -537,13 +537,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return { session: await this.#opened(id), effects };
   }
 
-  /** What was said, done and decided, each with the point to fork at; of a damaged thread as far as it can be read. */
+  /** Returns the messages, calls and decisions of a thread, each with the point to fork at; of a damaged thread as far as it can be read. */
   async history(threadId: string): Promise<readonly HistoryPoint[]> {
     this.#sessions.refuseIfClosed();
     return historyPoints((await readPast(this.#setup.store, this.#key(threadId))).facts);
   }
 
-  /** Of a thread that is damaged: what can be read of it as a thread of its own. The damaged one stays as it is. */
+  /** Makes a new thread of the readable part of a damaged one, which stays as it is. */
   async repair(
     threadId: string,
     options: { readonly as?: string | undefined } = {},
@@ -556,7 +556,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return { session: await this.#opened(id), lost };
   }
 
-  /** A thread that is new in the store: a session that waited for its first run may be open on it. */
+  /** Refreshes the session of a thread that was just made: it may have been open before its first run. */
   async #opened(threadId: string): Promise<Session<Out>> {
     const known = this.#sessions.known(threadId);
     const session = await this.#sessions.open(threadId, {});
@@ -572,7 +572,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return { tenant: this.#tenant, threadId };
   }
 
-  /** Removes a thread and all of its past, but for what forks share. */
+  /** Removes a thread and its past, except for lines that forks share. */
   async delete(threadId: string): Promise<void> {
     this.#sessions.refuseIfClosed();
     const session = this.#sessions.known(threadId);
@@ -581,7 +581,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     await deleteThread(this.#setup.store, this.#key(threadId));
   }
 
-  /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
+  /** Removes threads that have ended and were not written to for `idleMs`. Resolves to their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
     return this.#prune(readPrune(options));
@@ -594,7 +594,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return removed;
   }
 
-  /** Removes threads that have had their time, now and then; what cannot be removed is no reason not to work. */
+  /** Prunes old threads now and then. A failure does not keep the worker from its work. */
   async #pruneNow(): Promise<void> {
     const { clock } = this.#setup;
     if (this.#ttlMs === undefined || clock.now() < this.#pruneAt) return;
@@ -665,8 +665,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /**
-   * Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. For a
-   * store that does not answer it waits as long again, and no longer: its leases lapse by themselves.
+   * Lets go of all threads at their next safe point, so that other processes continue them. Work that takes longer than
+   * `timeoutMs` is aborted. A store that does not answer is waited for as long again, and no longer: the leases lapse.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     const timeoutMs = readDrain(options);
@@ -678,7 +678,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
         timer = clock.setTimeout(resolve, Math.max(timeoutMs, LEAST_FOR_STORE_MS));
-        // Also what a stop would wait for.
+        // Also the calls that a stop would wait for.
         void this.close({ force: true });
       };
       let timer = clock.setTimeout(abort, timeoutMs);

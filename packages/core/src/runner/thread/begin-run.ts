@@ -1,5 +1,5 @@
-// How a run begins, and how it goes on, in this process. Refusals that the session can know are thrown before anything
-// changes (R4); what only the store knows is for the opening.
+// Begins and resumes a run in this process. Refusals that the session can judge are thrown before anything changes (R4). The
+// opening judges those that depend on the store.
 
 import { belayError } from "../../error.ts";
 import type { Taken } from "../../journal/state.ts";

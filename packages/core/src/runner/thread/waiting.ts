@@ -1,4 +1,4 @@
-// What was sent to a thread and is not part of it yet: for whoever shows a queue, also one that an earlier process left.
+// Lists the commands that wait for a thread, for pages that show a queue. An earlier process may have left some.
 
 import type { Json } from "../../json.ts";
 import type { Message, Outcome } from "../../message.ts";
@@ -10,7 +10,7 @@ import { loadThread } from "../read/read-facts.ts";
 export type Waiting =
   | {
       readonly kind: "steer" | "input" | "observe";
-      /** For withdraw(). */
+      /** The id to give to withdraw(). */
       readonly id: string;
       readonly at: number;
       readonly by?: string;
