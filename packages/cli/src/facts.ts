@@ -20,7 +20,7 @@ export function isFact(event: BelayEvent): event is Fact {
   return !drafts.has(event.type);
 }
 
-/** Up to the head that is known, else to where the thread stands now. */
+/** Reads up to the given head, or to the present one. */
 export async function factsOf(runner: Runner, threadId: string, known?: number): Promise<Fact[]> {
   const head = known ?? (await allThreads(runner)).find((each) => each.threadId === threadId)?.head ?? 0;
   const facts: Fact[] = [];

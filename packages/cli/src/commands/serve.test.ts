@@ -82,7 +82,7 @@ test("a server killed in mid-answer leaves a crash, and the worker of the next o
   expect(items.filter(({ type }) => type === "run-end")).toMatchObject([{ runId: run.runId, status: "completed" }]);
 });
 
-test("the worker moves a thread of another folder in that folder, and leaves one whose folder is gone", async () => {
+test("the worker moves a thread of another folder in that folder, and leaves a thread alone if its folder is gone", async () => {
   const home = program.home();
   const [other, gone] = ["other", "gone"].map((name) => join(home.folder, name)) as [string, string];
   for (const folder of [other, gone]) {

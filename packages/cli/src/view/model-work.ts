@@ -1,4 +1,4 @@
-// The present work of the model, as its drafts tell it: waiting for another try or a summary, reasoning, writing the arguments
+// The present work of the model, from its drafts: waiting for another try or a summary, reasoning, writing the arguments
 // of a call.
 
 import type { BelayEvent } from "@belay/core";
@@ -6,7 +6,7 @@ import type { BelayEvent } from "@belay/core";
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
 export interface ModelWork {
-  /** When the model was last heard, or last asked. */
+  /** The time of the last event of the model, or of the last request to it. */
   readonly heardAt: number;
   readonly wait?: Pick<EventOf<"model-wait">, "reason" | "retry">;
   /** The call that is being written: the beginning of its arguments, and how long they are so far. */

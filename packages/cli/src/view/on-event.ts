@@ -20,14 +20,14 @@ type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 const MOST_TAIL = 4_000;
 /** A line without an end is drawn in pieces: the screen has only so many rows. */
 const MOST_LINE = 2_000;
-/** Of a text that comes all at once, what is drawn at once. */
+/** The part of a long delta that is drawn at once. */
 const MOST_LINES = 100;
 const MOST_READ = 200;
 /** Rows of a table that wait for its end: a longer one is drawn in pieces. */
 const MOST_TABLE = 100;
 
 export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
-  // Agents inside of the one we talk to: what they say reaches the person by it.
+  // The words of nested agents reach the person through the agent that the person talks to.
   const own = !event.runPath.includes("/");
   const view = own ? { ...before, model: workAfter(before.model, event) } : before;
   switch (event.type) {
@@ -107,7 +107,7 @@ export function note(view: View, text: string, tone: Tone): View {
   return block(view, { kind: "note", text, tone });
 }
 
-/** Adds what is new of a message's text. Where something is missing, the message that follows has it. */
+/** Adds the new part of a message's text. The message that follows has any missing part. */
 function streamed(view: View, messageId: string, offset: number, text: string): View {
   const known = view.stream?.messageId === messageId ? view.stream : undefined;
   const flushed = known === undefined ? endStream(view) : view;
