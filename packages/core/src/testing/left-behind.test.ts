@@ -22,7 +22,7 @@ let gone = gate();
 function dormitory(kit: ScenarioKit) {
   const deaf = tool({
     name: "deaf",
-    description: "ends only once it was left behind, where it is stopped",
+    description: "ends only after it was left behind by a stop",
     input,
     onCrash: "fail",
     async execute(_args, ctx) {
@@ -96,7 +96,7 @@ test("S5: what deaf calls give after a stop, or after their time, reaches the mo
   }
 });
 
-test("S5, C2: of a deaf call whose process is gone nothing more is known, and nothing is done again", async () => {
+test("S5, C2: after the death of its process a deaf call stays unknown, and is not repeated", async () => {
   const report = await interruptAnywhere({ ...scenario, faults: ["crash", "freeze", "lost-answer"], anyEnd: true });
   expect(report.unstruck).toBeLessThan(report.passes / 20);
 });

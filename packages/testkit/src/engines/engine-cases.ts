@@ -129,7 +129,7 @@ export function engineCases(kit: EngineKit, { everyVariant }: { readonly everyVa
         expect(Date.now() - due).toBeGreaterThanOrEqual(-50);
       });
 
-      test("an engine whose data was deleted takes and delivers new wakes", async () => {
+      test("after its data was deleted an engine takes and delivers new wakes", async () => {
         space = freshSpace();
         const dispatcher = await open();
         const child = start();

@@ -8,7 +8,7 @@ const { firstSeed: first, lives } = inject("effort");
 const seeds = Array.from({ length: lives }, (_, i) => first + i);
 
 test.each(seeds)(
-  "H1, S1, C2, F1, F4, Q1, T2: a life made by chance, seed %s: the promises hold, and it goes on to its end",
+  "H1, S1, C2, F1, F4, Q1, T2: a life made by chance, seed %s: the promises hold, and it runs to its end",
   async (seed) => {
     const { problems, log } = await live(seed, seed % 4 === 0 ? "sqlite" : "memory");
     expect(problems, `seed ${seed}\n${log.join("\n")}`).toEqual([]);

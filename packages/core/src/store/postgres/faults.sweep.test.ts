@@ -73,8 +73,8 @@ const long = [
   "a journal of many lines",
   "names of any characters",
   "a thousand open",
-  "what a tenant is told",
-  "whatever is done at random",
+  "each method answers a tenant",
+  "random calls are answered",
 ];
 
 function faulty(inner: PostgresPool, fault: Ask): PostgresPool & { readonly faults: () => number } {

@@ -27,7 +27,7 @@ const named = (
 const search = (text: string): Query => ({ words: wordsIn(text) });
 
 export const listCases = {
-  "L4: a page has the last changed first, and goes on after any place in it": async (t) => {
+  "L4: a page has the last changed first, and continues after any place in it": async (t) => {
     // Several of one time: the id decides, the last one first.
     for (const [i, id] of ["a", "b", "c", "d", "ä", "e"].entries()) await rest(t, id, 10 * Math.floor(i / 3));
     const all = ["ä", "e", "d", "c", "b", "a"];
@@ -132,9 +132,7 @@ export const listCases = {
     deepEqual(await ids(t, search("other")), ["b"]);
   },
 
-  "L4: a row says what its thread is, why it is paused, its run, its name and how many requests are open": async (
-    t,
-  ) => {
+  "L4: a row has its thread's state, cause of pause, run, name and number of open requests": async (t) => {
     const key = t.key();
     const labels = { "__proto__ \n": 'a "b" \u0000', é: "ü" };
     const raise = ["r1", "r2"].map((id) => ({ id: `${t.tenant} ${id}`, body: "{}" }));

@@ -133,7 +133,7 @@ async function all(of: AsyncGenerator<unknown>): Promise<unknown[]> {
 }
 
 export const randomCases = {
-  "whatever is done at random, it answers as the store in memory does": async (t) => {
+  "random calls are answered as by the store in memory": async (t) => {
     const memory = memoryStore();
     for (let seed = 1; seed <= 4; seed++) {
       const expected = await all(life(memory, `${seed}`, 100 + seed));
@@ -142,7 +142,7 @@ export const randomCases = {
     }
   },
 
-  "what a tenant is told, by any method, is what it would be told alone": async (t) => {
+  "each method answers a tenant as if it were alone": async (t) => {
     for (let seed = 1; seed <= 3; seed++) {
       const tenants = ["x", "y"].map((name) => `${t.tenant}-${seed}-${name}`);
       const lives = tenants.map((tenant, i) => life(t.store, tenant, 10 * seed + i));
