@@ -52,7 +52,7 @@ function worker(
   return agent({ name: "worker", model, tools: [work], graceMs: 5, ...more.agent });
 }
 
-/** One call that asks between two steps, or does what it is given. */
+/** One call that asks between two steps, or runs the given code. */
 function asker(
   kit: ScenarioKit,
   execute = async (ctx: ToolContext): Promise<unknown> => {
@@ -81,7 +81,7 @@ function changed<T extends object>(thing: T, changes: Partial<T>): T {
   });
 }
 
-/** The agent, with some of what it stands on replaced. */
+/** Runs the agent on a kernel with replaced parts. */
 function onDesk(good: Agent<string, unknown>, change: (desk: Desk) => Partial<Desk>): Agent<string, unknown> {
   const definition = definitionOf(good);
   const run = (frame: Frame) => {

@@ -1,5 +1,5 @@
-// Calls that hear no stop, and end long after they were left behind; and whatever else a run gets from its store and its
-// clock: another try, a time limit, a steer that is taken back.
+// Calls that ignore a stop, and end long after they were left behind; and other events from the store and the clock of a run:
+// another try, a time limit, a steer that is taken back.
 
 import { gate, settle } from "@belay/testkit";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const input = jsonSchema<object>({ type: "object" });
 /** How often the model had read it, each time it was asked for its last word. */
 const told: number[] = [];
 
-/** Opened when the run has gone on without those that were left behind: also from another process. */
+/** Opened when the run has continued without the calls that were left behind: also from another process. */
 let gone = gate();
 
 function dormitory(kit: ScenarioKit) {

@@ -1,4 +1,4 @@
-// Stores that break the contract on forks, on what can be read, or on removal in one way each.
+// Stores that break the contract on forks, on reads, or on removal in one way each.
 
 import type { Store } from "@belay/core";
 import type { ThreadKey } from "@belay/core/inside";

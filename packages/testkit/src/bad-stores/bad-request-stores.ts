@@ -9,7 +9,7 @@ function rewritten(rewrite: (append: Append, store: Store) => Append | Promise<A
   return (store) => ({ append: async (key, append) => store.append(key, await rewrite(append, store)) });
 }
 
-/** Every row that is told is changed first. */
+/** Changes every row before it is returned. */
 function told(tell: (row: ThreadRow) => ThreadRow): Change {
   return (store) => ({
     async load(key, after) {

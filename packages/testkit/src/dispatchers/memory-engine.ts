@@ -1,5 +1,5 @@
-// An engine in memory, for the suite of dispatchers: right as it stands, and wrong in one way for each flaw. A process is a
-// client of it that can be killed: what it had begun goes back, and nothing of it is heard any more.
+// An engine in memory, for the suite of dispatchers: correct by default, and wrong in one way for each flaw. A process is a
+// client of it that can be killed: its wakes go back, and its later calls have no effect.
 
 import type { Dispatcher, Moved, ThreadRef } from "@belay/core/dispatch";
 import { deliver, retryPause, wakeName } from "@belay/core/dispatch";

@@ -7,7 +7,7 @@ import { startEngine } from "../../../../scripts/services/engines.mjs";
 import { bundlePrograms, type Child, type EngineSettings, openDispatcher, startChild } from "../processes/index.ts";
 import { serve, sleep, until } from "./served.ts";
 
-/** An engine under test, and what its adapter states. */
+/** An engine under test, and the promises of its adapter. */
 export interface EngineKit {
   readonly engine: "bullmq" | "dbos" | "restate";
   /** The latest that a timer is delivered after its time. */

@@ -1,4 +1,4 @@
-// Random lives of random trees of agents: whatever people and processes do, in any order, the promises hold, and in calm
+// Random lives of random trees of agents: with any order of the acts of people and processes, the promises hold, and in calm
 // everything continues to its end. `--seed 17 --runs 1` lives the life of seed 17 again.
 
 import { expect, inject, test } from "vitest";

@@ -1,5 +1,5 @@
-// Forks: the past of another thread, shared and not copied; what can be read of any past; and removal that keeps what
-// forks need.
+// Forks: the past of another thread, shared and not copied; the readable part of any past; and removal that keeps the lines of
+// forks.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Append, ThreadKey } from "../../store/store.ts";

@@ -95,7 +95,7 @@ export const listCases = {
     deepEqual(await ids(t, { threadIds: ["e", "a", "none"] }), ["e", "a"]);
     deepEqual(await ids(t, { label: { team: "x" }, after: { at: 4, id: "d" } }), ["a"]);
     deepEqual(await t.store.page(`${t.tenant} other`, { limit: 10, label: { env: "prod" } }), []);
-    // A pause that ends is found no more, also by who does not say that it ended.
+    // A pause that has ended is no longer found, also after a writer that does not list its end.
     await t.append(t.key("d"), t.taking(1, { at: 9, state: "running", release: true }));
     deepEqual(await ids(t, { pauseType: "tool_interrupt" }), ["c"]);
     deepEqual(await ids(t, { label: { team: "x" } }), ["d", "a"]);

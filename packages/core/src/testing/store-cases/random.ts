@@ -19,7 +19,7 @@ function sequence(seed: number): (below: number) => number {
   };
 }
 
-/** Without what a store may count, or measure, for all tenants together. */
+/** Drops the values that a store may count, or measure, over all tenants. */
 function shownRow({ lease, ...row }: ThreadRow): object {
   return { ...row, lease: lease?.owner };
 }
@@ -33,7 +33,7 @@ function told(appended: Appended): unknown {
   return appended.why === "busy" ? { why: "busy", owner: appended.owner } : appended;
 }
 
-/** One tenant's life: its acts follow from the seed and from the replies. Ever the same names: any may be another's. */
+/** One tenant's life: its acts follow from the seed and from the replies. Always the same names: any may be another tenant's. */
 async function* life(store: Store, tenant: string, seed: number): AsyncGenerator<unknown> {
   const random = sequence(seed);
   const one = <T>(of: readonly T[]): T => of[random(of.length)]!;
@@ -69,7 +69,7 @@ async function* life(store: Store, tenant: string, seed: number): AsyncGenerator
           ...some(() => ({ rest: { from: 1 } })),
           ...some(() => ({ snapshot: `snapshot ${i}` })),
         };
-        // One that raises what was raised before fails as a whole.
+        // An append that raises a known request fails as a whole.
         const appended = await store.append(key, append).catch(() => undefined);
         if (appended?.ok) fences.set(threadId, appended.fence);
         yield appended === undefined ? "failed" : told(appended);
