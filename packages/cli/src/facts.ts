@@ -19,7 +19,7 @@ export function isFact(event: BelayEvent): event is Fact {
   return !Object.hasOwn(drafts, event.type);
 }
 
-/** Up to the head that is known, else to where the thread stands now; none if there is no such thread. */
+/** Reads up to the given head, or to the present one; none if there is no such thread. */
 export async function factsOf(runner: Runner, threadId: string, known?: number): Promise<Fact[]> {
   if (known === 0) return [];
   try {

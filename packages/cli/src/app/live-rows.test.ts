@@ -32,7 +32,7 @@ const first = firstView({ columns: 80, rows: 24 }, 1_000);
 const textOf = (view: View, texts = en) =>
   liveRows(view, { ...around, texts }).rows.map((row) => row.map(({ text }) => text).join(""));
 
-test("whatever there is to see, it leaves a row of the screen free, no row is too wide, and the cursor is in it", () => {
+test("any view leaves one row of the screen free, no row is too wide, and the cursor is in one of them", () => {
   const words = fc.string({ unit: "grapheme", maxLength: 300 });
   const views = fc.record({
     columns: fc.integer({ min: 20, max: 120 }),
@@ -112,7 +112,7 @@ test("however small the terminal, the person sees the request, a part of it, and
   }
 });
 
-test("a deadline says how long there is, and what happens then", () => {
+test("a deadline shows the time that is left, and the default outcome", () => {
   const expires = (more: object) =>
     openDialog({ ...first, state: "paused", requests: [request("a", { expiresAt: 91_000, ...more })] });
   expect(textOf(expires({})).join("\n")).toContain("⏱ 1 min 30 s left, then it is rejected");

@@ -1,5 +1,5 @@
 // The live rows below the transcript: the streaming line, running calls, waiting inputs, a request or a list, the prompt, the status.
-// It never fills the screen: what does not fit is left out from the top, never the prompt and the status.
+// They never fill the screen: rows that do not fit are left out from the top, never the prompt and the status.
 
 import { GUTTER, gutter, rule, sides, widthOf } from "../rows/layout.ts";
 import { markdownRows } from "../rows/markdown.ts";
@@ -19,7 +19,7 @@ import { popupRows } from "./popup-rows.ts";
 
 export interface Live {
   readonly rows: readonly Row[];
-  /** Where the cursor stands, from the first of them. */
+  /** The position of the cursor, from the first of them. */
   readonly cursor?: { readonly x: number; readonly y: number };
 }
 
@@ -44,7 +44,7 @@ export function liveRows(view: View, around: Around): Live {
   const columns = Math.max(10, view.columns - 1);
   const room = Math.max(4, view.rows - 2);
   const status = statusRows(view, columns, around);
-  // No key is heard any more: there is only what still has to end.
+  // No key counts any more: only calls that still have to end are shown.
   if (view.quitting) return { rows: isRunning(view) ? [...callRows(view, columns), ...status].slice(-room) : [] };
   const line = rule(columns, { style: "line" });
   if (view.popup !== undefined) {
@@ -124,7 +124,7 @@ function runningRows(view: View, call: RunningCall, columns: number, tail: strin
   return [head, ...elbow(lines.map((line): Row => [{ text: fit(line, columns - 2 * GUTTER), style: "dim" }]))];
 }
 
-/** In the demo: what to type, or the next step of the tour. */
+/** Returns the inputs to type in the demo, or the next step of the tour. */
 function suggestionRows(view: View, columns: number, texts: Texts): Row[] {
   const hint = tourHint(view, texts);
   if (hint !== undefined) return [[], [{ text: fit(`  ${hint}`, columns), style: "soft" }]];
@@ -191,7 +191,7 @@ function promptRows(
   return editorRows(text, cursor, columns, most);
 }
 
-/** Of what is long, the rows around the cursor. */
+/** Returns the rows around the cursor of a long list. */
 export function editorRows(
   text: string,
   cursor: number,

@@ -105,7 +105,7 @@ test("belay serve --work 0 leaves inputs and what a killed front left behind to 
   expect((await worker.ended).code).toBe(143);
 });
 
-test("the worker moves a thread of another folder in that folder, and leaves one whose folder is gone", async () => {
+test("the worker moves a thread of another folder in that folder, and leaves a thread alone if its folder is gone", async () => {
   const home = program.home();
   const [other, gone] = ["other", "gone"].map((name) => join(home.folder, name)) as [string, string];
   for (const folder of [other, gone]) {

@@ -13,7 +13,7 @@ export interface RunningCommand {
   readonly callId: string;
   readonly command: string;
   readonly pid: number;
-  /** As the system tells it, which differs between systems. */
+  /** In the form of the system, which differs between systems. */
   readonly startedAt: string;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -41,7 +41,7 @@ export function noteCommand(dataFolder: string, command: Omit<RunningCommand, "s
   return () => rmSync(file, { force: true });
 }
 
-/** The commands of a thread whose processes still run. Records of others that have ended are removed. */
+/** Returns the commands of a thread that still run. Records of commands that have ended are removed. */
 export function stillRunning(dataFolder: string, threadId: string): readonly RunningCommand[] {
   return recordsIn(dataFolder).filter((record) => {
     if (isRunning(record)) return record.threadId === threadId;

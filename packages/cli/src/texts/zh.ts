@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
   interrupted: "被停止",
   unknown: "结果未知",
   held: "保留",
-  // What a thread is, and why it is paused.
+  // States of a thread, and reasons of a pause.
   created: "已创建",
   initialized: "已就绪",
   running: "运行中",
@@ -40,7 +40,7 @@ const words: Readonly<Record<string, string>> = {
   node_interrupt: "断点",
   manual: "手动",
   crash: "崩溃",
-  // What is asked, said and sent.
+  // Questions, answers and inputs.
   approval: "审批",
   input: "输入",
   custom: "自定义",

@@ -20,7 +20,7 @@ type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
 /** A line without an end is drawn in pieces: the screen has only so many rows. */
 const MOST_LINE = 2_000;
-/** Of a text that comes all at once, what is drawn at once. */
+/** The part of a long delta that is drawn at once. */
 const MOST_LINES = 100;
 const MOST_READ = 200;
 /** Rows of a table that wait for its end: a longer one is drawn in pieces. */
@@ -44,7 +44,7 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
   const folded = withEvent(before, event);
   // It was there before, or is void.
   if (folded === before) return still(before);
-  // Agents inside of the one we talk to: what they say reaches the person by it.
+  // The words of nested agents reach the person through the agent that the person talks to.
   const own = !event.runPath.includes("/");
   const view = own && heard.has(event.type) ? { ...folded, heardAt: event.at } : folded;
   switch (event.type) {
@@ -122,7 +122,7 @@ export function note(view: View, text: string, tone: Tone): View {
   return block(view, { kind: "note", text, tone });
 }
 
-/** Adds what is new of the answer that streams. Where something is missing, the message that follows has it. */
+/** Adds the new part of the answer that streams. The message that follows has any missing part. */
 function streamed(given: View, before: View, { text }: { readonly text: string }, texts: Texts): View {
   const answer = ownAnswer(given.thread)!;
   const { messageId, attempt } = answer;

@@ -27,7 +27,7 @@ export type Block =
       readonly guides: readonly string[];
     }
   | { readonly kind: "person"; readonly text: string }
-  /** Whole lines of an answer, and what was open before them; `first` begins the answer. */
+  /** Whole lines of an answer, and the blocks that were open before them; `first` begins the answer. */
   | {
       readonly kind: "answer";
       readonly lines: readonly string[];
@@ -48,7 +48,7 @@ export type Block =
   | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
   /** The reasoning of the model before an answer or a call. */
   | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
-  /** A stop: how long the run had run, and the labels of its calls by what became of them. */
+  /** A stop: the time of the run, and the labels of its calls by outcome. */
   | {
       readonly kind: "stop";
       readonly ms?: number;
@@ -92,9 +92,9 @@ export interface Dialog {
   readonly cursor: number;
   readonly mode: "choose" | "edit" | "reason" | "answer";
   readonly editor: Editor;
-  /** The first row that is shown of what would be done. */
+  /** The first row of the preview that is shown. */
   readonly scroll: number;
-  /** The last letter that moved the cursor, and when: one that follows soon makes both a draft. */
+  /** The last letter that moved the cursor, and its time: another one soon after makes both a draft. */
   readonly typed?: { readonly text: string; readonly at: number };
   /** Why the last answer was not taken. */
   readonly problem?: string;
@@ -186,7 +186,7 @@ export interface View {
   /** Calls that have begun in a process that is gone: nothing of them runs, whatever is on record. */
   readonly cut: readonly string[];
   readonly mail: readonly Mail[];
-  /** Ids of mail that was read, the last ones: word of it may come before the word that it was sent. */
+  /** Ids of the last inputs that were read: this report may come before the report that an input was sent. */
   readonly read: readonly string[];
   /** Calls of this process that a stop has left behind; looked after until they end. */
   readonly behind: readonly string[];
@@ -231,7 +231,7 @@ export type Effect =
   | { readonly do: "mode"; readonly mode: Mode }
   | { readonly do: "answer"; readonly id: string; readonly answer: DialogAnswer }
   | { readonly do: "go-on" }
-  /** Look what waits to become part of the thread. */
+  /** Look up the inputs that wait to become part of the thread. */
   | { readonly do: "look" }
   | { readonly do: "list-rewind" }
   | { readonly do: "list-threads" }
@@ -280,7 +280,7 @@ export type Happening =
       /** Calls of this process that were left behind and have not ended. */
       readonly running: readonly string[];
     }
-  /** It is to end, whatever is on the screen. */
+  /** The program is to end, with any screen. */
   | { readonly type: "ending" }
   | { readonly type: "mail-gone"; readonly id: string }
   | { readonly type: "taken-back"; readonly mail: Mail; readonly taken: boolean }
@@ -293,7 +293,7 @@ export type Happening =
       readonly state?: SessionState;
       readonly pauseType?: PauseType | undefined;
     }
-  /** A stop is over, whatever it met. */
+  /** A stop is over, with any outcome. */
   | { readonly type: "stop-ended" }
   | { readonly type: "rewind-items"; readonly items: readonly RewindItem[] }
   | { readonly type: "note"; readonly text: string; readonly tone: Tone }

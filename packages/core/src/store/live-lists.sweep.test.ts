@@ -18,7 +18,7 @@ const PAGE = 50;
 
 interface Place {
   readonly store: Store;
-  /** Returns what the store did to answer, if it looked at rows that it was not asked for. */
+  /** Returns the work of the store for its answer, if it read more rows than needed. */
   scans(work: () => Promise<unknown>): Promise<readonly string[]>;
   /** Makes it a store of the version without lists. */
   age(): Promise<void>;

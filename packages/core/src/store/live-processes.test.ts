@@ -25,7 +25,7 @@ const isEnd = (event: BelayEvent) => event.type === "state" && event.state === "
 const deltas = (events: readonly BelayEvent[]) =>
   events.flatMap((event) => (event.type === "text-delta" ? [event] : []));
 
-/** The text that a reader shows before its message is on record: each piece where the last one ended. */
+/** The text that a reader shows before its message is on record: each piece begins at the end of the last one. */
 function shownBy({ events }: Heard): string {
   let text = "";
   for (const delta of deltas(events)) {
@@ -151,7 +151,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
     });
     expect(view.messages.map(({ role }) => role)).toEqual(["user"]);
     expect(await runner.look("thread")).toMatchObject({ state: "paused", pauseType: "crash" });
-    // A reader that joins now gets it, too, whatever its cursor.
+    // A reader that joins now gets it, too, with any cursor.
     for (const after of [0, view.head]) {
       const late = listen(runner.events("thread", { after }));
       expect(await late.until(({ type }) => type === "owner-lost")).toMatchObject({ seq: view.head });

@@ -12,18 +12,18 @@ describe("the suite of dispatchers", () => {
   const flaws: Record<Flaw, DispatcherCaseName> = {
     "drops wakes of a thread that is moved":
       "DP3: a wake that arrives while its thread is moved causes another call afterwards",
-    "drops what a killed process had begun":
-      "DP1, DP4: a wake whose process is killed while it moves the thread is delivered again",
+    "drops the wakes of a killed process":
+      "DP1, DP4: after a kill of the process that moves the thread, its wake is delivered again",
     "delivers early": "DP2: a wake is delivered at its time, not before",
     "forgets timers when a process dies": "DP5: the next look survives a kill right after the move has returned",
     "forgets wakes when a process dies": "DP1: a wake that was confirmed survives the death of every process",
     "ignores the concurrency": "DP6: no more threads at once than the process has room for, however many wait",
     "gives up after a failure": "DP4: a move that rejects is called again, without end, with a growing pause",
     "tries again without a pause": "DP4: a move that rejects is called again, without end, with a growing pause",
-    "keeps what it had fetched when it stops":
-      "DP7: after the signal nothing new is begun, what has begun ends, and the rest goes elsewhere at once",
+    "keeps its fetched wakes when it stops":
+      "DP7: after the signal no new move begins, running moves end, and the other wakes go to another process at once",
     "begins new calls after the signal":
-      "DP7: after the signal nothing new is begun, what has begun ends, and the rest goes elsewhere at once",
+      "DP7: after the signal no new move begins, running moves end, and the other wakes go to another process at once",
     "keeps a timer for each look": "DP5: of many deliveries that find a thread held, one timer remains",
     "drops the next look": "DP5: a thread is looked at again when its move asks for that",
     "counts timers as waiting":

@@ -111,7 +111,7 @@ describe("a scenario that does not end", () => {
     expect(await interruptAnywhere({ ...polite, passMs: Number.POSITIVE_INFINITY })).toMatchObject({ problems: [] });
   });
 
-  it("is over where a process stands still, and its store keeps the lease of it", async () => {
+  it("ends if a process stands still, and its store keeps the lease of it", async () => {
     // By the clock of the machine, not by the one that it is given.
     const store = () => memoryStore();
     const attack = interruptAnywhere({ ...polite, faults: ["freeze"], store });

@@ -1,5 +1,5 @@
-// An engine in memory, for the suite of dispatchers: right as it stands, and wrong in one way for each flaw. A process is a
-// client of it that can be killed: what it had begun goes back, and nothing of it is heard any more.
+// An engine in memory, for the suite of dispatchers: correct by default, and wrong in one way for each flaw. A process is a
+// client of it that can be killed: its wakes go back, and its later calls have no effect.
 
 import type { Dispatcher, Moved, ThreadRef } from "@belay/core/dispatch";
 import { confirmed, deliver, retryPause, wakeName } from "@belay/core/dispatch";
@@ -8,14 +8,14 @@ import type { DispatcherUnderTest, ServePlan, ServingProcess } from "@belay/core
 /** One way to be wrong. */
 export type Flaw =
   | "drops wakes of a thread that is moved"
-  | "drops what a killed process had begun"
+  | "drops the wakes of a killed process"
   | "delivers early"
   | "forgets timers when a process dies"
   | "forgets wakes when a process dies"
   | "ignores the concurrency"
   | "gives up after a failure"
   | "tries again without a pause"
-  | "keeps what it had fetched when it stops"
+  | "keeps its fetched wakes when it stops"
   | "begins new calls after the signal"
   | "keeps a timer for each look"
   | "drops the next look"
@@ -90,7 +90,7 @@ export class EngineClient implements Dispatcher {
     const over = () => this.#dead || (signal.aborted && flaw !== "begins new calls after the signal");
     for (let idle = 0; !over() && !(signal.aborted && idle > 200); idle++) {
       const room = flaw === "ignores the concurrency" ? Number.POSITIVE_INFINITY : concurrency;
-      const most = flaw === "keeps what it had fetched when it stops" ? 10 : 0;
+      const most = flaw === "keeps its fetched wakes when it stops" ? 10 : 0;
       for (let next = this.#engine.take(); next !== undefined; next = this.#engine.take()) {
         fetched.push(next);
         if (fetched.length + running.size >= room + most) break;
@@ -103,7 +103,7 @@ export class EngineClient implements Dispatcher {
       await new Promise((resolve) => setTimeout(resolve, TICK_MS));
       if (this.#closing.signal.aborted) break;
     }
-    if (flaw !== "keeps what it had fetched when it stops") for (const item of fetched) this.#engine.waiting.push(item);
+    if (flaw !== "keeps its fetched wakes when it stops") for (const item of fetched) this.#engine.waiting.push(item);
     if (!this.#dead) await Promise.all(running);
   }
 
@@ -133,7 +133,7 @@ export class EngineClient implements Dispatcher {
     if (flaw === "forgets timers when a process dies")
       this.#engine.waiting = this.#engine.waiting.filter(({ at }) => at <= Date.now());
     if (flaw === "forgets wakes when a process dies") this.#engine.waiting = [];
-    if (flaw === "drops what a killed process had begun") return;
+    if (flaw === "drops the wakes of a killed process") return;
     for (const { thread, name } of this.#begun) this.#engine.add(thread, name);
   }
 

@@ -19,7 +19,7 @@ const flow = agentTool(
     .compile(),
 );
 
-/** Runs until it is stopped or let go. */
+/** Runs until it is stopped or released. */
 function works() {
   const [begun, go] = [gate(), gate()];
   const execute = ({ signal }: ToolContext) => {
@@ -40,7 +40,7 @@ interface Scene {
 
 type Stage = (store: Store) => Promise<Scene>;
 
-/** Brings a thread to where it runs a call, in a runner of its own. */
+/** Brings a thread to a running call, in a runner of its own. */
 async function running(store: Store): Promise<Kit & { readonly go: () => void }> {
   const { begun, go, tool } = works();
   const kit = await openKit([[{ text: "so" }, { call: "works" }], "done"], { store, tools: [tool, asks, flow] });
@@ -252,7 +252,7 @@ const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof st
   },
 };
 
-/** What each state of a thread takes, but for a terminated one. */
+/** The verbs that each state of a thread accepts, except a terminated one. */
 function sends(outcome = "id") {
   const states = ["running here", "running elsewhere", "at rest", "asking", "crashed", "completed", "unknown"];
   return { ...Object.fromEntries(states.map((state) => [state, outcome])), terminated: "INVALID_STATE" };

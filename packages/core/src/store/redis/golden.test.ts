@@ -60,7 +60,7 @@ describe("a tenant of version 1", () => {
       const key = { tenant: "many", threadId: `t${i}` };
       await store.append(key, { ...append, writer, agent: "a", state: "completed", named });
     }
-    // The server knows the script from now on.
+    // The server has the script from now on.
     await store.page("many", { limit: 1 });
     const sent = (query: object) => redisCommands(client, prefix, () => store.page("many", { limit: 3, ...query }));
     const lists: Record<string, object> = {

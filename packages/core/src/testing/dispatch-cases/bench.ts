@@ -29,7 +29,7 @@ export interface DispatcherUnderTest {
 export interface DispatcherTraits {
   /** The most that a wake or a timer is late on an idle machine. */
   readonly latenessMs: number;
-  /** The most until a wake whose process was killed is delivered again. */
+  /** The most time until the wake of a killed process is delivered again. */
   readonly redeliveryMs: number;
   readonly order: "fair" | "fifo";
   /** Never calls `move` twice at once for one thread. */

@@ -20,26 +20,27 @@ export const boundCases = {
     ok(server.most <= 3, `${server.most} at once`);
   },
 
-  "DP7: after the signal nothing new is begun, what has begun ends, and the rest goes elsewhere at once": async (t) => {
-    const [first, second] = [await t.open(), await t.open()];
-    const threads = Array.from({ length: 30 }, () => t.thread());
-    for (const thread of threads) await t.wake(first, thread, { id: "cause" });
-    const server = t.serve(first, () => sleep(400).then(() => ({})), 5);
-    await t.until(() => server.calls.length >= 5, "the first calls", t.traits.latenessMs + t.traits.slackMs);
-    const stoppedAt = Date.now();
-    await server.stop();
-    const late = server.calls.filter(({ at }) => at > stoppedAt + 100);
-    ok(late.length === 0, `${late.length} calls were begun later than 100 ms after the signal`);
-    ok(
-      server.calls.every(({ endedAt }) => endedAt !== undefined),
-      "serve() ended before its calls had",
-    );
-    const other = t.serve(second, () => ({}), 5);
-    const done = new Set(server.calls.map(({ thread }) => thread.threadId));
-    const all = () => threads.every((each) => done.has(each.threadId) || callsOf(other, each).length > 0);
-    // Not after the time in which a dead process would have been noticed.
-    await t.until(all, "the rest", t.traits.latenessMs + 5_000);
-  },
+  "DP7: after the signal no new move begins, running moves end, and the other wakes go to another process at once":
+    async (t) => {
+      const [first, second] = [await t.open(), await t.open()];
+      const threads = Array.from({ length: 30 }, () => t.thread());
+      for (const thread of threads) await t.wake(first, thread, { id: "cause" });
+      const server = t.serve(first, () => sleep(400).then(() => ({})), 5);
+      await t.until(() => server.calls.length >= 5, "the first calls", t.traits.latenessMs + t.traits.slackMs);
+      const stoppedAt = Date.now();
+      await server.stop();
+      const late = server.calls.filter(({ at }) => at > stoppedAt + 100);
+      ok(late.length === 0, `${late.length} calls were begun later than 100 ms after the signal`);
+      ok(
+        server.calls.every(({ endedAt }) => endedAt !== undefined),
+        "serve() ended before its calls had",
+      );
+      const other = t.serve(second, () => ({}), 5);
+      const done = new Set(server.calls.map(({ thread }) => thread.threadId));
+      const all = () => threads.every((each) => done.has(each.threadId) || callsOf(other, each).length > 0);
+      // Not after the time in which a dead process would have been noticed.
+      await t.until(all, "the rest", t.traits.latenessMs + 5_000);
+    },
 
   "DP8: many wakes of one tenant and one of another are all delivered, and soon if the engine is fair": async (t) => {
     const dispatcher = await t.open();
@@ -102,7 +103,9 @@ export const boundCases = {
 
 /** Cases that need an engine to take away. */
 export const engineCases = {
-  "DP10: while the engine is away a wake is refused within five seconds; serving continues by itself": async (t) => {
+  "DP10: while the engine is away a wake is refused within five seconds; serving continues when it is back": async (
+    t,
+  ) => {
     const dispatcher = await t.open();
     const server = t.serve(dispatcher);
     await t.wake(dispatcher, t.thread(), { id: "cause" });

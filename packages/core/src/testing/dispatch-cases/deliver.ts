@@ -104,7 +104,7 @@ export const deliverCases = {
 
 /** Cases that need a process to kill. */
 export const killCases = {
-  "DP1, DP4: a wake whose process is killed while it moves the thread is delivered again": async (t) => {
+  "DP1, DP4: after a kill of the process that moves the thread, its wake is delivered again": async (t) => {
     const thread = t.thread();
     const dispatcher = await t.open();
     const child = await t.start({ concurrency: 4, moves: { [thread.threadId]: "hang" } });
