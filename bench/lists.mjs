@@ -1,4 +1,4 @@
-// What does a page of 50 threads cost, of 20,000 in one SQLite file, by each filter? The floor is a query by an index for as
+// What does a page of 50 threads cost, of 100,000 in one SQLite file, by each filter? The floor is a query by an index for as
 // many rows with the same values, each in a column, of one table in the same file, without a checksum. A search finds 200
 // threads by two words and sorts them, which the floor does not. And what does it take to open a file of 10,000 threads that has no lists yet?
 
@@ -8,7 +8,7 @@ import { nativeTextModel, runnerOn } from "./fakes.mjs";
 import { answer, inTurns, least, median, progress } from "./measure.mjs";
 import { DatabaseSync, inFolder, sizeOf } from "./sqlite.mjs";
 
-const THREADS = 20_000;
+const THREADS = 100_000;
 const OLD = 10_000;
 const PAGE = 50;
 const STATES = ["completed", "paused", "error"];
@@ -29,7 +29,7 @@ async function fill(store, count) {
         agent: `agent-${i % 7}`,
         state,
         listed: { runId: `run-${i}`, ...(state === "paused" && { pauseType: "manual" }) },
-        named: { title: `Deploy part ${i} of release ${i % 100}`, labels: { env: i % 4 === 0 ? "prod" : "test" } },
+        named: { title: `Deploy part ${i} of release r${i % 500}`, labels: { env: i % 4 === 0 ? "prod" : "test" } },
       },
     );
     if (i % 1_000 === 0) progress(`${i}/${count} threads`);
@@ -42,7 +42,7 @@ const filters = {
   pauseType: { pauseType: "manual" },
   agent: { agent: "agent-3" },
   label: { label: { env: "prod" } },
-  "search, 200 found": { search: "deploy 77" },
+  "search, 200 found": { search: "deploy r77" },
 };
 
 await inFolder(async (folder) => {

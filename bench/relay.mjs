@@ -1,20 +1,26 @@
 // What does it cost an owner that a reader in another process follows its thread, and how late does that reader get the text?
-// One process speaks 10,000 chunks in a SQLite file, unfollowed and followed in turns; another has only the file. They come as
-// a quick provider sends them, 2,000 a second, and once as fast as they can be made, for the cost of one. For the delay words
-// are spoken with the time in them, by the clock that both processes share.
+// One process speaks 10,000 chunks in a store, unfollowed and followed in turns; another has only the store: a SQLite file,
+// PostgreSQL, Redis. They come as a quick provider sends them, 2,000 a second, and on SQLite once as fast as they can be made,
+// for the cost of one. For the delay words are spoken with the time in them, by the clock that both processes share.
 
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { agent, createRunner } from "@belay/core";
+import { postgresStore } from "@belay/core/postgres";
+import { redisStore } from "@belay/core/redis";
 import { sqliteStore } from "@belay/core/sqlite";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { ownPostgres } from "../scripts/services/postgres.mjs";
+import { ownRedis } from "../scripts/services/redis.mjs";
 import { answer, answerCost, median, progress, quantile } from "./measure.mjs";
 import { DatabaseSync, inFolder } from "./sqlite.mjs";
 
 const CHUNKS = 10_000;
 const ROUNDS = 12;
-/** Of the slow ones, which take five seconds each. */
-const PACED_ROUNDS = 4;
+/** Of the slow ones, which take five seconds each; the first one does not count. */
+const PACED_ROUNDS = { SQLite: 4, PostgreSQL: 2, Redis: 2 };
 const AT_ONCE = 10;
 const PAUSE_MS = 5;
 const WORDS = 200;
@@ -59,11 +65,43 @@ const model = {
   },
 };
 
-if (process.argv[2] === "reader") await follow(process.argv[3]);
-else await inFolder(measure);
+const places = {
+  SQLite: {
+    start: undefined,
+    open: (path) => ({ store: sqliteStore(new DatabaseSync(path)), end: async () => {} }),
+  },
+  PostgreSQL: {
+    start: ownPostgres,
+    open(url) {
+      const pool = new pg.Pool({ connectionString: url, max: 4 });
+      return { store: postgresStore(pool, { schema: "relay" }), end: () => pool.end() };
+    },
+  },
+  Redis: {
+    start: ownRedis,
+    open(url) {
+      const client = new Redis(url);
+      return { store: redisStore(client, { prefix: "relay" }), end: () => client.quit() };
+    },
+  },
+};
 
-async function follow(path) {
-  const runner = createRunner({ store: sqliteStore(new DatabaseSync(path)) });
+const [, , role, ...given] = process.argv;
+if (role === "reader") await follow(...given);
+else
+  for (const [place, { start }] of Object.entries(places)) {
+    if (role !== undefined && role !== place) continue;
+    const server = await start?.();
+    try {
+      if (server === undefined) await inFolder((folder) => measure(place, join(folder, "threads.db")));
+      else await measure(place, server.url);
+    } finally {
+      await server?.stop();
+    }
+  }
+
+async function follow(place, where) {
+  const runner = createRunner({ store: places[place].open(where).store });
   process.on("message", ({ threadId, end }) => (end ? process.exit() : read(threadId)));
   process.send({ ready: true });
   async function read(threadId) {
@@ -79,10 +117,10 @@ async function follow(path) {
   }
 }
 
-async function measure(folder) {
-  const path = join(folder, "threads.db");
-  const runner = createRunner({ agent: agent({ name: "speaker", model }), store: sqliteStore(new DatabaseSync(path)) });
-  const child = fork(fileURLToPath(import.meta.url), ["reader", path], { execArgv: [] });
+async function measure(place, where) {
+  const { store, end } = places[place].open(where);
+  const runner = createRunner({ agent: agent({ name: "speaker", model }), store });
+  const child = fork(fileURLToPath(import.meta.url), ["reader", place, where], { execArgv: [] });
   const told = (is) =>
     new Promise((resolve) => {
       const hear = (message) => {
@@ -117,27 +155,29 @@ async function measure(folder) {
         const { ms } = await speak(`${speech} ${name} ${round}`, name === "followed", speech);
         if (round >= 0) samples[name].push(ms);
       }
-      progress(`${speech} ${round}/${rounds}`);
+      progress(`${place}: ${speech} ${round}/${rounds}`);
     }
     return samples;
   }
 
-  const paced = await inTurns("paced", PACED_ROUNDS, 1);
+  const paced = await inTurns("paced", PACED_ROUNDS[place], 1);
   answer({
-    name: `${CHUNKS} chunks, 2,000 a second, followed from another process`,
+    name: `${CHUNKS} chunks, 2,000 a second, followed from another process (${place})`,
     unit: "ms",
     measured: median(paced.followed),
     floor: median(paced.alone),
     target: 1.05,
     judged: "ratio",
   });
-  const fast = await inTurns("fast", ROUNDS, 3);
-  answerCost({
-    name: "a chunk that is relayed, over one that is not",
-    per: CHUNKS / 1_000,
-    measured: fast.followed,
-    floor: fast.alone,
-  });
+  if (place === "SQLite") {
+    const fast = await inTurns("fast", ROUNDS, 3);
+    answerCost({
+      name: "a chunk that is relayed, over one that is not",
+      per: CHUNKS / 1_000,
+      measured: fast.followed,
+      floor: fast.alone,
+    });
+  }
   const { delays } = await speak("timed", true, "timed");
   if (delays.length < WORDS / 2) throw new Error(`Only ${delays.length} words came as they were spoken.`);
   for (const [name, q, target] of [
@@ -145,11 +185,12 @@ async function measure(folder) {
     ["p99", 0.99, 200],
   ])
     answer({
-      name: `a word to a reader in another process, ${name}`,
+      name: `a word to a reader in another process, ${name} (${place})`,
       unit: "ms",
       measured: quantile(delays, q),
       target,
     });
   child.send({ end: true });
   await runner.close();
+  await end();
 }

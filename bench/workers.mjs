@@ -1,23 +1,27 @@
 // How much do workers get done together? PostgreSQL on loopback, workers as processes of their own, short runs: an input that
 // waits, a model that answers at once. By the loop with 1, 4 and 8 workers, and by each engine with 4. Then: what a look at
-// 100,000 paused and 10,000 runnable threads costs beside an indexed query of 16 rows; and what workers cost that have nothing to do.
+// 100,000 paused and 10,000 runnable threads costs beside an indexed query of 16 rows; what workers cost that have nothing to do;
+// and, by the loop and by each engine, how soon a stop of a front reaches a worker, and a thread of a killed worker has another.
 
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createRunner } from "@belay/core";
+import { agent, createRunner } from "@belay/core";
 import { createWorker, pollingDispatcher, wakingStore } from "@belay/core/dispatch";
 import { postgresStore } from "@belay/core/postgres";
 import pg from "pg";
 import { startEngine } from "../scripts/services/engines.mjs";
 import { ownPostgres } from "../scripts/services/postgres.mjs";
 import { nativeTextModel, runnerOn } from "./fakes.mjs";
-import { answer, inTurns, least, median, progress } from "./measure.mjs";
+import { answer, inTurns, least, median, most, progress, quantile } from "./measure.mjs";
 
 const self = fileURLToPath(import.meta.url);
 const RUNS = Number(process.env.BELAY_BENCH_RUNS ?? 1_000);
 const ENGINES = ["bullmq", "dbos", "restate"];
 const CONCURRENCY = 8;
 const IDLE_MS = 10_000;
+const STOPS = 100;
+const TAKEOVERS = 5;
+const LEASE_MS = 2_000;
 
 const connect = (url, connections = 10) => new pg.Pool({ connectionString: url, max: connections });
 
@@ -36,13 +40,26 @@ async function openDispatcher(settings, store) {
   }
 }
 
+/** Says a word every 5 milliseconds. */
+const talker = {
+  id: "fake/native",
+  async *stream(_request, { signal }) {
+    while (!signal.aborted) {
+      yield { type: "text", text: "word " };
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  },
+};
+
 /** A worker: says that it works, and when it is told, how much of a core it has used since. */
-async function work({ url, schema, settings }) {
+async function work({ url, schema, settings, talks = false }) {
   const pool = connect(url);
   const store = postgresStore(pool, { schema });
   const dispatcher = await openDispatcher(settings, store);
   const waking = settings.engine === "loop" ? store : wakingStore(store, dispatcher);
-  const runner = runnerOn(nativeTextModel(1), { store: waking });
+  const runner = talks
+    ? createRunner({ agent: agent({ name: "bench", model: talker }), store: waking, leaseTtlMs: LEASE_MS })
+    : runnerOn(nativeTextModel(1), { store: waking });
   const worker = createWorker({ store, runner, dispatcher, concurrency: CONCURRENCY });
   let used = process.cpuUsage();
   process.on("message", (message) => {
@@ -246,11 +263,85 @@ async function idle(url) {
   answer({ name: "four workers of the loop with nothing to do, of one core", unit: "%", measured: percent, target: 2 });
 }
 
+/** Stops from a front, and threads that a killed worker had, by the loop and by each engine. */
+async function front(url) {
+  for (const name of ["loop", ...ENGINES]) {
+    const engine = name === "loop" ? undefined : await startEngine(name, 4);
+    try {
+      await frontBy(name, url, (place) => engine?.settings(place) ?? { engine: "loop" });
+    } finally {
+      await engine?.stop();
+    }
+  }
+}
+
+async function frontBy(name, url, settings) {
+  const schema = `f${Date.now().toString(36)}`;
+  const pool = connect(url);
+  const store = postgresStore(pool, { schema });
+  await store.due(1);
+  const dispatcher = await openDispatcher(settings(), store);
+  const run = (place) => start({ url, schema, settings: settings(place), talks: true });
+  const workers = Array.from({ length: 4 }, (_, place) => run(place));
+  await Promise.all(workers.map(({ works }) => works));
+  if (name !== "loop") await untilTaken(dispatcher);
+  const front = createRunner({ store, start: "worker", ...(name !== "loop" && { dispatcher }) });
+  const ownerOf = async (threadId) => Number((await front.look(threadId))?.owner?.name.split("/")[1]);
+  const talks = async (threadId) => {
+    await front.send(threadId, "Talk.", { agent: "bench" });
+    for await (const event of front.events(threadId)) if (event.type === "text-delta") return;
+  };
+  const took = [];
+  const owners = new Set();
+  for (let i = -10; i < STOPS; i++) {
+    await talks(`stop-${i}`);
+    owners.add(await ownerOf(`stop-${i}`));
+    const started = performance.now();
+    const receipt = await front.interrupt(`stop-${i}`);
+    if (i >= 0) took.push(performance.now() - started);
+    if (!receipt.accepted || receipt.partialText === "") throw new Error("A stop was not accepted.");
+    progress(`${name}: stops ${Math.max(0, i)}/${STOPS}`);
+  }
+  const p50 = quantile(took, 0.5).toFixed(1);
+  answer({
+    name: `${name}: a front stops a run of any of ${owners.size} workers: to the receipt, p99 of ${STOPS} (median ${p50} ms)`,
+    unit: "ms",
+    measured: quantile(took, 0.99),
+    target: 50,
+  });
+  const takeovers = [];
+  for (let i = 0; i < TAKEOVERS; i++) {
+    const threadId = `taken-${i}`;
+    await talks(threadId);
+    const pid = await ownerOf(threadId);
+    const place = workers.findIndex(({ child }) => child.pid === pid);
+    workers[place].child.kill("SIGKILL");
+    const killed = performance.now();
+    for (let owner = pid; !(owner > 0 && owner !== pid); owner = await ownerOf(threadId))
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    takeovers.push(performance.now() - killed);
+    workers[place] = run(place);
+    await Promise.all([workers[place].works, front.interrupt(threadId)]);
+    progress(`${name}: takeovers ${i + 1}/${TAKEOVERS}`);
+  }
+  answer({
+    name: `${name}: a killed worker's thread has another worker, lease ${LEASE_MS} ms, worst of ${TAKEOVERS} (least ${Math.round(least(takeovers))} ms)`,
+    unit: "ms",
+    measured: most(takeovers),
+    target: LEASE_MS + 2_000,
+  });
+  await Promise.all(workers.map(end));
+  await front.close();
+  await dispatcher.close();
+  await pool.query(`DROP SCHEMA ${schema} CASCADE`);
+  await pool.end();
+}
+
 const [, , role, given] = process.argv;
 if (role === "worker") await work(JSON.parse(given));
 else {
   const server = await ownPostgres();
-  const parts = { rates, look, idle };
+  const parts = { rates, look, idle, front };
   try {
     for (const [name, part] of Object.entries(parts)) if (role === undefined || role === name) await part(server.url);
   } finally {

@@ -3,7 +3,13 @@
 /** Rooms of each package: an adapter knows the core by its door `dispatch` alone. */
 export const engineArrows: Record<"bullmq" | "dbos" | "restate", Record<string, readonly string[]>> = {
   bullmq: { "bullmq-dispatcher": [], index: ["bullmq-dispatcher"], testing: [] },
-  dbos: { "keep-up": [], "dbos-dispatcher": ["keep-up"], index: ["dbos-dispatcher"], testing: [] },
+  dbos: {
+    "keep-up": [],
+    "depth-of": ["keep-up"],
+    "dbos-dispatcher": ["depth-of", "keep-up"],
+    index: ["dbos-dispatcher"],
+    testing: [],
+  },
   restate: {
     "add-with-resolvers": [],
     "restate-dispatcher": ["add-with-resolvers"],

@@ -86,6 +86,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "paying",
     "pays",
     "randomTree",
+    "redisCommands",
     "requestOf",
     "runs",
     "said",

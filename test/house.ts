@@ -507,10 +507,10 @@ export const cliArrows: Record<string, readonly string[]> = {
   view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "preview", "problem"],
   data: ["problem"],
   preview: [],
-  // The record of a thread.
   // Every page of the list of threads.
   "all-threads": [],
-  facts: ["all-threads"],
+  // The record of a thread.
+  facts: [],
   "request-words": ["texts"],
   "output-text": [],
   "user-name": [],

@@ -11,6 +11,9 @@ export interface Settings {
   readonly port?: number;
 }
 
+/** The settings of a process, as JSON in its environment; none for the loop. */
+export const settings = JSON.parse(process.env.SETTINGS || '{"engine":"loop"}') as Settings;
+
 export async function openDispatcher(settings: Settings, store: Store): Promise<Dispatcher> {
   const { engine, url = "", ingress = "", admin = "", port = 9080 } = settings;
   // region engines

@@ -1,4 +1,4 @@
-// PostgreSQL, a front and four workers, each a process, on the engine that you choose:
+// PostgreSQL, two fronts and four workers, each a process, on the engine that you choose:
 //
 //   node --import tsx examples/scale/main.ts                    the loop: no engine
 //   node --import tsx examples/scale/main.ts --engine dbos      or bullmq, restate
@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { connect } from "@belay/client";
 import { approve, createRunner } from "@belay/core";
 import { postgresStore } from "@belay/core/postgres";
 import pg from "pg";
@@ -27,20 +28,20 @@ const settingsOf = (place?: number) => (own?.settings(place) ?? { engine }) as S
 const folder = mkdtempSync(join(tmpdir(), "belay-scale-"));
 const killed = join(folder, "killed");
 
-function startWorker(place: number): ChildProcess {
+function start(program: string, place?: number): ChildProcess {
   const env = {
     ...process.env,
     DATABASE_URL: database.url,
     SETTINGS: JSON.stringify(settingsOf(place)),
     KILLED: killed,
   };
-  return fork(fileURLToPath(new URL("worker.ts", import.meta.url)), { env });
+  return fork(fileURLToPath(new URL(program, import.meta.url)), { env, stdio: ["ignore", "ignore", "inherit", "ipc"] });
 }
 
 const pool = new pg.Pool({ connectionString: database.url });
 const store = postgresStore(pool);
 const dispatcher = await openDispatcher(settingsOf(), store);
-const workers = Array.from({ length: WORKERS }, (_, place) => startWorker(place));
+const workers = Array.from({ length: WORKERS }, (_, place) => start("worker.ts", place));
 await Promise.all(workers.map((worker) => once(worker, "message")));
 
 // region front
@@ -86,6 +87,19 @@ for (let open = true; open; ) {
   await new Promise((resolve) => setTimeout(resolve, 20));
 }
 console.log(`  ${await read(acme, "bill", (text) => text.includes("paid"))}`);
+
+console.log("— a front of its own, over HTTP");
+const other = start("front.ts");
+const [door] = (await once(other, "message")) as [{ url: string; token: string }];
+const page = connect(door).open("page");
+console.log(`  sent as ${(await page.send("Count.", { agent: "clerk" })).how}`);
+for await (const event of page.events())
+  if (event.type === "text-delta" && event.text.includes("three")) {
+    console.log(`  kept: ${(await page.interrupt()).partialText}`);
+    break;
+  }
+other.kill("SIGTERM");
+console.log(`  exit code ${(await once(other, "exit"))[0]}`);
 
 console.log("— a worker is killed in the middle of an answer, and another one continues");
 await acme.send("long", "Work long.", { agent: "clerk" });

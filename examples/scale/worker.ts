@@ -4,14 +4,14 @@ import { createWorker } from "@belay/core/dispatch";
 import { postgresStore } from "@belay/core/postgres";
 import pg from "pg";
 import { clerk } from "./clerk.ts";
-import { openDispatcher, type Settings } from "./dispatch.ts";
+import { openDispatcher, settings } from "./dispatch.ts";
 
-const { DATABASE_URL, SETTINGS = '{"engine":"loop"}', KILLED = "/nowhere" } = process.env;
+const { DATABASE_URL, KILLED = "/nowhere" } = process.env;
 
 // region worker
 const pool = new pg.Pool({ connectionString: DATABASE_URL });
 const store = postgresStore(pool);
-const dispatcher = await openDispatcher(JSON.parse(SETTINGS) as Settings, store);
+const dispatcher = await openDispatcher(settings, store);
 
 const worker = createWorker({
   store,

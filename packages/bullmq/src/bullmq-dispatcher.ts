@@ -3,9 +3,12 @@
 import { confirmed, type Dispatcher, deliver, type EngineWake, retryPause, wakeName } from "@belay/core/dispatch";
 import { type ConnectionOptions, Queue, WaitingError, Worker } from "bullmq";
 
-/** A worker that was killed loses its jobs after LOCK_MS, and another worker notices within STALLED_MS. */
-const LOCK_MS = 6_000;
-const STALLED_MS = 2_000;
+/**
+ * A worker that was killed loses its jobs after LOCK_MS, and another worker notices within STALLED_MS. One that is only slow loses
+ * them, too: its threads are looked at once more, and their leases keep others out.
+ */
+const LOCK_MS = 2_000;
+const STALLED_MS = 500;
 
 /** BullMQ counts tries and has no word for "without end". */
 const ENDLESS = 1_000_000_000;
@@ -21,7 +24,7 @@ export interface BullmqDispatcherOptions {
 /**
  * Dispatches threads on [BullMQ](https://docs.bullmq.io) and Redis.
  *
- * Order: first in, first out. Timers: at most a second late. A wake whose worker was killed is delivered again within ten
+ * Order: first in, first out. Timers: at most a second late. A wake whose worker was killed is delivered again within four
  * seconds. Two calls for one thread at once are possible.
  *
  * @example

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 export const kit: EngineKit = {
   engine: "bullmq",
   latenessMs: 1_000,
-  takeoverMs: 10_000,
+  takeoverMs: 4_000,
   order: "fifo",
   stored: async (settings) => {
     const redis = new Redis((settings as { url: string }).url);

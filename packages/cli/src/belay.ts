@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program: reads its arguments, picks what to do, and loads only that.
+// The program: reads its arguments, picks the command, and loads only that.
 
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
@@ -19,7 +19,7 @@ interface Shared {
 
 function program(texts: Texts): Command {
   const { usage } = texts;
-  // Commands take over what is said of the root before they are made.
+  // Commands inherit the settings that the root has before they are made.
   const root = speak(new Command("belay"), usage)
     .description(usage.belay)
     .argument("[prompt...]", usage.prompt)
@@ -270,12 +270,12 @@ function unknownCommand(root: Command, word: string): never {
   throw problem("COMMAND_UNKNOWN", { command: word, commands: names.join(", "), near });
 }
 
-/** One word in Latin letters; a sentence in Chinese has no blanks either. */
+/** Returns whether the text is one word in Latin letters; a sentence in Chinese has no blanks either. */
 function looksLikeCommand(prompt: string): boolean {
   return /^[!-~]+$/.test(prompt);
 }
 
-/** How many letters differ. */
+/** Returns the number of letters that differ. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {
@@ -314,7 +314,7 @@ function version(): string {
   return version;
 }
 
-/** Before anything is parsed: what is said of the arguments is in that language too. */
+/** Reads the language before the arguments are parsed: problems of the arguments are in that language too. */
 function langOf(argv: readonly string[]): string | undefined {
   const at = argv.findLastIndex((word) => word === "--lang" || word.startsWith("--lang="));
   const named = argv[at]?.startsWith("--lang=") ? argv[at].slice("--lang=".length) : argv[at + 1];
@@ -347,13 +347,13 @@ async function main(): Promise<void> {
   } catch (error) {
     process.exitCode = await failure(error, texts, () => dataFolderOf(shared(root).data));
   }
-  // Whatever is still open, a socket or a tool that was left behind, does not keep a program that has ended.
+  // An open socket, or a tool that was left behind, does not keep a program that has ended.
   await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit(lost.code ?? process.exitCode);
 }
 
 async function failure(error: unknown, texts: Texts, dataFolder: () => string): Promise<number> {
-  // Commander has said what is wrong.
+  // Commander has printed the problem.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const { errorLines } = await import("./headless/run-headless.ts");
   process.stderr.write(`${errorLines(storeProblem(error, dataFolder), texts)}\n`);

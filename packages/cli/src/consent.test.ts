@@ -63,7 +63,7 @@ describe("TC3: a file that changes between the difference and the yes", () => {
     writeFileSync(file, "one\nmine\n");
     await home.belay(["answer", ids[0]!, "yes"]);
     const [second] = await inbox(home);
-    // Back to what was approved first: the request that is open is still the one that counts.
+    // Back to the text that was approved first: the open request still counts.
     writeFileSync(file, "one\n");
     await home.belay(["answer", second!.id, "yes"]);
     expect(readFileSync(file, "utf8")).toBe("one\n");

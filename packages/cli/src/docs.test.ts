@@ -1,4 +1,4 @@
-// docs/cli.md shows what the program really says.
+// docs/cli.md shows the real output of the program.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ describe("docs/cli.md", () => {
     expect(shown.length).toBeGreaterThan(2);
   });
 
-  test.each(shown)("belay %s prints what is shown", async (args, output) => {
+  test.each(shown)("belay %s prints the output that the page shows", async (args, output) => {
     const home = program.home();
     const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
     const { stdout } = await home.belay(words);
@@ -44,7 +44,7 @@ describe("docs/cli.md", () => {
   });
 });
 
-test("every problem says what to do about it", () => {
+test("every problem has a next action", () => {
   for (const { problems } of [en, zh])
     for (const [code, { hint }] of Object.entries(problems)) expect(hint, code).toMatch(/[.。]$/);
 });

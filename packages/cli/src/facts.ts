@@ -1,34 +1,32 @@
 // The facts of a thread up to its present head; any process may be running it meanwhile.
 
-import type { BelayEvent, Draft, Fact, Runner } from "@belay/core";
-import { allThreads } from "./all-threads.ts";
+import { type BelayEvent, type Draft, type Fact, isBelayError, type Runner } from "@belay/core";
 
-const drafts: ReadonlySet<string> = new Set<Draft["type"]>([
-  "turn-start",
-  "turn-end",
-  "text-delta",
-  "reasoning-delta",
-  "tool-input-delta",
-  "tool-progress",
-  "model-wait",
-  "superseded",
-  "gap",
-  "owner-lost",
-]);
+const drafts: { readonly [T in Draft["type"]]: true } = {
+  "turn-start": true,
+  "turn-end": true,
+  "text-delta": true,
+  "reasoning-delta": true,
+  "tool-input-delta": true,
+  "tool-progress": true,
+  "model-wait": true,
+  superseded: true,
+  gap: true,
+  "owner-lost": true,
+};
 
 export function isFact(event: BelayEvent): event is Fact {
-  return !drafts.has(event.type);
+  return !Object.hasOwn(drafts, event.type);
 }
 
-/** Up to the head that is known, else to where the thread stands now. */
+/** Reads up to the given head, or to the present one; none if there is no such thread. */
 export async function factsOf(runner: Runner, threadId: string, known?: number): Promise<Fact[]> {
-  const head = known ?? (await allThreads(runner)).find((each) => each.threadId === threadId)?.head ?? 0;
-  const facts: Fact[] = [];
-  if (head === 0) return facts;
-  const end = new AbortController();
-  for await (const event of runner.events(threadId, { signal: end.signal })) {
-    if (isFact(event) && event.seq === facts.length + 1) facts.push(event);
-    if (facts.length >= head) end.abort();
+  if (known === 0) return [];
+  try {
+    const { items } = await runner.journal(threadId, { limit: known ?? Number.MAX_SAFE_INTEGER });
+    return [...items];
+  } catch (error) {
+    if (isBelayError(error) && error.code === "THREAD_UNKNOWN") return [];
+    throw error;
   }
-  return facts.slice(0, head);
 }

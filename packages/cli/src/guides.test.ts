@@ -42,7 +42,7 @@ test("a link that leads to some other file, a folder and an empty file are no gu
   expect(names()).toEqual(["CLAUDE.md", "../GEMINI.md"]);
 });
 
-test("what is long is cut, and a change shows", () => {
+test("a long guide is cut, and a change is reported", () => {
   writeFileSync(join(folder, "AGENTS.md"), "x".repeat(100_000));
   const before = readGuides(folder);
   expect(before.at(-1)!.text.length).toBeLessThan(33_000);

@@ -24,7 +24,7 @@ export function readGuides(folder: string): readonly Guide[] {
   }
 }
 
-/** Undefined for what is not there, is no file, is another user's, or leads to a file that is no such guide. */
+/** Returns undefined if the path does not exist, is not a file, belongs to another user, or leads to a file that is not a guide. */
 function readGuide(path: string): Guide | undefined {
   try {
     const found = realpathSync(path);

@@ -69,7 +69,7 @@ test("it does so also for a run that is to continue, and waits for that call", a
   expect(await stands()).toEqual(["paused", "tool_interrupt"]);
 });
 
-test("where nothing is asked, a call that was approved is stopped, and that is on record", async () => {
+test("without an open request, an approved call is stopped, and the stop is on record", async () => {
   for (const goesOn of [false, true]) {
     const { runner, session, ended, asked, stands } = await running();
     if (goesOn) void session.resume();

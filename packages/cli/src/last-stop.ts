@@ -1,5 +1,5 @@
-// Before the program ends: what runs here is stopped, so that it is on record as a stop, and not as a crash. But for what
-// people are asked meanwhile: the end of a program is no answer, and a stop would take the question back.
+// Before the program ends, its runs are stopped, so that they are on record as stopped, and not as crashed. Open requests stay
+// open: the end of a program is not an answer, and a plain stop would withdraw them.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { InterruptOptions, Receipt, Runner, Session } from "@belay/core";

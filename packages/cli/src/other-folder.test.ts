@@ -26,7 +26,7 @@ async function waiting() {
 const openIds = async (home: Home) => jsonLines((await home.belay(["inbox", "--json"])).stdout).map(({ id }) => id);
 
 describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () => {
-  test("is not gone on with here, and what it asks stays open; a fork is, without what was asked and allowed there", async () => {
+  test("is not continued here, and its requests stay open; a fork is, without the requests and permissions of that folder", async () => {
     const { home, other, threadId, id, made } = await waiting();
     for (const words of [[], ["something else"]]) {
       const { code, stdout, stderr } = await home.belay(["-p", ...words, "--resume", threadId, "-C", other]);

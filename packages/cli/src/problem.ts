@@ -1,6 +1,6 @@
 // The errors of this program that the runtime has no code for: code, message with the values, and what to do. The
 // words are in texts/, under `problems`. Models read them as the result of a call, and journals keep them: the error's own
-// text is English, what and then what to do. People read them in their language, by `problemWords`.
+// text is English, the problem and then the next action. People read them in their language, by `problemWords`.
 
 import { en } from "./texts/en.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -93,7 +93,7 @@ function ofStore(code: string | undefined, message: string): Problem | undefined
 /** A hint that names the interface of the library says nothing to a person at a terminal. */
 const FOR_PROGRAMS = /\w\(|\b(?:runner|session|settings|createRunner|timeouts|maxTurns|maxBytes)\b/;
 
-/** An error in the words of this program, or in its own; then what to do, if that is something a person can do. */
+/** Returns an error in the words of this program, or in its own; then the next action, if a person can take it. */
 export function peopleWords(error: unknown, texts: Pick<Texts, "problems">, owner?: string): readonly string[] {
   const known = forPeople(error, owner);
   if (known !== undefined) {
@@ -104,7 +104,7 @@ export function peopleWords(error: unknown, texts: Pick<Texts, "problems">, owne
   return FOR_PROGRAMS.test(hint) || hint === "" ? [message] : [message, hint];
 }
 
-/** What happened, then what to do. */
+/** Returns the problem, then the next action. */
 export function problemWords({ code, details }: Problem, texts: Pick<Texts, "problems">): string {
   const { message, hint } = wordsOf(code, details, texts);
   return `${message} ${hint}`;

@@ -51,7 +51,7 @@ test("a data folder that cannot be used is named, and nothing half-written stays
   writeFileSync(file, "");
   const opened = openBelay({ dataFolder: file, folder: place, model: "demo" });
   await expect(opened).rejects.toMatchObject({ code: "DATA_FOLDER", details: { folder: file } });
-  // A folder stands where the note would be: it is written, and cannot take its place.
+  // A folder has the name of the note: the note is written, and cannot be moved to its name.
   mkdirSync(join(place, "notes/thread.json/x"), { recursive: true });
   expect(() => noteThread(place, "thread", { folder: place })).toThrow(/^The data folder .* cannot be used: /);
   expect(readdirSync(join(place, "notes"))).toEqual(["thread.json"]);
@@ -66,7 +66,7 @@ test("rules that are there and cannot be read stop it: a link that leads nowhere
   await expect(open(join(place, "file"))).rejects.toMatchObject({ code: "CONFIG_INVALID" });
 });
 
-test("Q5: wherever a fork for another folder is cut off, what was allowed counts in no other folder than before", async () => {
+test("Q5: at whichever step a fork for another folder is cut off, its permissions count in no further folder", async () => {
   const data = scratch();
   const [home, away] = [scratch(), scratch()];
   const open = (folder: string) => openBelay({ dataFolder: data, folder, model: "demo", mcp: false });
@@ -107,7 +107,7 @@ async function allowed({ openThread }: BelaySetup): Promise<Session> {
   return session;
 }
 
-test("plan mode holds for what was allowed in the thread, too", async () => {
+test("plan mode also holds for calls that were allowed in the thread", async () => {
   const setup = await openBelay({ dataFolder: join(scratch(), "data"), folder: scratch(), model: "demo" });
   const session = await setup.openThread();
   await session.run("run echo hi").result;

@@ -64,7 +64,7 @@ export interface SetupOptions {
   readonly works?: (threadId: string) => boolean;
 }
 
-/** With what is on record up to a seq or with a message, or before a message was there. */
+/** The past up to a seq, up to and with a message, or before a message. */
 type ForkPoint = { readonly at: number | string } | { readonly before: string };
 
 const FIRST_TOKEN_MS = 300_000;
@@ -93,11 +93,14 @@ export interface BelaySetup {
   readonly warnings: readonly Problem[];
   /** MCP servers that come up meanwhile; `warnings` may grow until all of them are ready. */
   readonly servers: Pick<Connected, "pending" | "ready"> | undefined;
-  /** runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another. */
+  /**
+   * runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another, and
+   * `THREAD_ELSEWHERE` for one that another terminal runs.
+   */
   openThread(threadId?: string): Promise<Session>;
   /**
-   * A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. Where the other
-   * is about another folder, nothing that it asked or was allowed counts in this one.
+   * Makes a thread that begins at the end of another one, or at an earlier point of it, and notes its folder. If the other
+   * thread is about another folder, none of its requests and permissions count in this one.
    */
   forkThread(threadId: string, point?: ForkPoint): ReturnType<Runner["fork"]>;
   /** Sets the person's mode, beside the rules. */
@@ -150,10 +153,10 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   });
   const runner = createRunner({
     agent: guide,
-    // A prompt that waits looks fifty times a second whether another process has written: a tenth of what a person notices.
+    // A prompt that waits looks fifty times a second whether another process has written: a tenth of the delay that a person notices.
     store: storeForWorker(storeWithoutRules(sqliteStore(db, { pollMs: 20 })), options.works ?? (() => true)),
-    // The policy decides, by each tool's `needsApproval` and by the hook. What must hold whatever was approved is judged once
-    // more by the runtime.
+    // The policy decides, by each tool's `needsApproval` and by the hook. The runtime checks the rules that no approval
+    // overrides once more.
     permissions: { rules: permissions.rules?.filter(isStrict) ?? [], default: "allow" },
     hooks: {
       beforeTool: async ({ tool, args }) => {
@@ -191,7 +194,11 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       return id;
     },
     async openThread(threadId) {
-      if (threadId !== undefined) checkFolder(dataFolder, threadId, folder);
+      if (threadId !== undefined) {
+        checkFolder(dataFolder, threadId, folder);
+        const owner = (await runner.look(threadId))?.owner;
+        if (owner !== undefined && owner.name !== runner.owner) throw problem("THREAD_ELSEWHERE", { thread: threadId });
+      }
       const session = await runner.open(threadId);
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
       return session;
@@ -200,7 +207,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       const about = readNote(dataFolder, threadId)?.folder;
       const head = (await allThreads(runner)).find((row) => row.threadId === threadId)?.head ?? 0;
       const { threadId: as } = await runner.open();
-      // Whenever this process dies: with what was allowed in it, the fork is about the folder that it was allowed for.
+      // At any death of this process: with the permissions of a folder, the fork is about that folder.
       if (about !== undefined) noteThread(dataFolder, as, { folder: about });
       const forked = await runner.fork(threadId, { ...(point ?? { at: head }), as });
       if (about === folder) return forked;
@@ -229,7 +236,7 @@ async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
   for (const { id } of await runner.rules({ threadId })) await runner.removeRule(id, { threadId, by });
 }
 
-/** Where no server is named, nothing of the protocol is loaded. */
+/** Without a configured server, no code of the protocol is loaded. */
 async function mcpServers(
   places: Places,
   judge: Judge,

@@ -1,4 +1,4 @@
-// Opens what was asked for, and hands it to the screen or, without one, to a single run.
+// Opens the requested thread, and hands it to the screen or, without one, to a single run.
 
 import { allThreads } from "./all-threads.ts";
 import type { ConsoleHere } from "./commands/console-here.ts";

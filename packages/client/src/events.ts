@@ -46,6 +46,8 @@ export interface StreamOptions {
   readonly drafts?: boolean | undefined;
   /** True: hints over all threads on the same line. */
   readonly changes?: boolean | undefined;
+  /** True: a tab that is hidden for 30 s lets go of the line, and continues at its cursor when it is seen. */
+  readonly restHidden?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -58,16 +60,20 @@ const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 30_000;
 /** A line on which nothing arrives for so long is dead, also one that never answers. The server pings every 15 s. */
 const SILENCE_MS = 50_000;
+const HIDDEN_MS = 30_000;
+/** The longest time of a timer. */
+const UNTIL_WAKE_MS = 2 ** 31 - 1;
 
 /** Follows a stream of the server, over lost lines, until the signal fires or the server refuses. */
 export async function* follow(line: Line, path: string, options: StreamOptions): AsyncGenerator<StreamEvent> {
-  const { signal, drafts, changes } = options;
+  const { signal, drafts, changes, restHidden } = options;
   let { after, tail } = options;
   for (let fails = 0; !signal?.aborted; ) {
     yield { type: "connection", state: "connecting" };
     const reading = new AbortController();
     const stop = () => reading.abort();
     signal?.addEventListener("abort", stop);
+    const unwatch = restHidden ? onHidden(stop) : undefined;
     let watch: ReturnType<typeof setTimeout> | undefined;
     const heard = () => {
       clearTimeout(watch);
@@ -94,13 +100,14 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
       // A lost line, or a server that is away.
     } finally {
       clearTimeout(watch);
+      unwatch?.();
       signal?.removeEventListener("abort", stop);
       reading.abort();
     }
     if (signal?.aborted) return;
     yield { type: "connection", state: "lost" };
-    const wait = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** fails++);
-    await sleep(wait * (0.8 + Math.random() * 0.4), signal, onWake);
+    const wait = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** fails++) * (0.8 + Math.random() * 0.4);
+    await sleep(restHidden && page.document?.hidden ? UNTIL_WAKE_MS : wait, signal, onWake);
   }
 }
 
@@ -111,14 +118,33 @@ function isFinal(status: number): boolean {
 
 type Target = Pick<EventTarget, "addEventListener" | "removeEventListener">;
 
-/** Calls back when the browser is online or visible again. */
+const page = globalThis as Partial<Target> & { readonly document?: Target & { readonly hidden: boolean } };
+
+/** Calls back when the browser is online again, or the tab is seen again. */
 function onWake(resume: () => void): () => void {
-  const { document, addEventListener, removeEventListener } = globalThis as Partial<Target> & { document?: Target };
+  const { document, addEventListener, removeEventListener } = page;
+  const seen = () => document?.hidden || resume();
   addEventListener?.("online", resume);
-  document?.addEventListener("visibilitychange", resume);
+  document?.addEventListener("visibilitychange", seen);
   return () => {
     removeEventListener?.("online", resume);
-    document?.removeEventListener("visibilitychange", resume);
+    document?.removeEventListener("visibilitychange", seen);
+  };
+}
+
+/** Calls back when the tab has been hidden for a while. */
+function onHidden(letGo: () => void): () => void {
+  const { document } = page;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const changed = () => {
+    clearTimeout(timer);
+    if (document?.hidden) timer = setTimeout(letGo, HIDDEN_MS);
+  };
+  document?.addEventListener("visibilitychange", changed);
+  changed();
+  return () => {
+    clearTimeout(timer);
+    document?.removeEventListener("visibilitychange", changed);
   };
 }
 

@@ -99,3 +99,12 @@ test("two agents that speak at once stream side by side", () => {
   const both = fold([one!, two!, delta("!", 3, { runPath: "a/x", messageId: "a/x" } as never)], running);
   expect(both.draft.answers.map(({ text }) => text).sort()).toEqual(["a/x!", "a/y"]);
 });
+
+test("a model that waited for a summary waits no more once it is on record", () => {
+  const wait: BelayEvent = { type: "model-wait", reason: "summary", seq: 3, ...base };
+  const inside = { ...wait, runPath: "a/x" };
+  const summary = answer("So far: tea.", { role: "user", origin: "runtime", summary: { coversTo: "m0" } });
+  expect(fold([wait], running).draft.wait).toMatchObject({ reason: "summary" });
+  expect(fold([wait, summary], running).draft.wait).toBeUndefined();
+  expect(fold([inside, summary], running).draft.wait).toMatchObject({ runPath: "a/x" });
+});

@@ -60,6 +60,12 @@ export function answeredDraft(draft: DraftView, path: string): DraftView {
   return { ...rest, answers, gap: false, ...(wait !== undefined && wait.runPath !== path && { wait }) };
 }
 
+/** Returns what is left of `draft` once the agent at `path` has its summary: its model waits no more. */
+export function summedDraft(draft: DraftView, path: string): DraftView {
+  const { wait, ...rest } = draft;
+  return wait?.runPath === path ? rest : draft;
+}
+
 /** Returns what is left of `draft` once a call has ended. */
 export function endedDraft(draft: DraftView, callId: string): DraftView {
   if (!draft.progress.some((each) => each.callId === callId)) return draft;

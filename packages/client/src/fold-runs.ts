@@ -4,7 +4,7 @@ import type { PauseType, SessionState } from "@belay/core";
 import { addUsage } from "./add-usage.ts";
 import { addAnswer, addInput, addSaid, newAgent } from "./fold-agent.ts";
 import { closeCalls, holdRest } from "./fold-calls.ts";
-import { answeredDraft, restingDraft } from "./fold-draft.ts";
+import { answeredDraft, restingDraft, summedDraft } from "./fold-draft.ts";
 import { listInterrupts } from "./fold-requests.ts";
 import { changeAgent, changeRun, changeSegment, type FactOf, type NextView, newCall } from "./next-view.ts";
 import type { AgentView, CallView } from "./thread-view.ts";
@@ -55,7 +55,10 @@ export function addMessage(next: NextView, fact: FactOf<"message">): void {
   }
   if (message.isInterrupted) return change((agent) => addSaid(agent, message));
   // A summary is for models: readers keep the messages that it covers.
-  if (message.summary !== undefined) return;
+  if (message.summary !== undefined) {
+    next.draft = summedDraft(next.draft, runPath);
+    return;
+  }
   if (message.role !== "assistant") return change((agent) => addInput(agent, message));
   change((agent) => ({ ...addAnswer(agent, message, seq), agentName }));
   next.draft = answeredDraft(next.draft, runPath);

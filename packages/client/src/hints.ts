@@ -49,7 +49,7 @@ export class Hints {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    for await (const event of follow(this.#line, "/changes", { signal })) {
+    for await (const event of follow(this.#line, "/changes", { restHidden: true, signal })) {
       if (event.type === "sync" || event.type === "change") this.tell(event);
     }
   }

@@ -23,7 +23,9 @@ function threadStore(belay: Client, threadId: string): PageStore<ThreadSnapshot>
     const { head } = store.get().view;
     const after = head > 0 ? head : undefined;
     const read = async () => {
-      for await (const event of belay.open(threadId).events({ after, changes: true, signal: gone.signal })) {
+      for await (const event of belay
+        .open(threadId)
+        .events({ after, changes: true, restHidden: true, signal: gone.signal })) {
         const now = store.get();
         if (isThreadEvent(event)) store.set({ ...now, view: foldThread(now.view, event) });
         else if (event.type === "connection") store.set({ ...now, connection: event.state, error: event.error });

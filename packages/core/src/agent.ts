@@ -105,7 +105,7 @@ export interface Definition {
   readonly interruptMessage?: string | undefined;
   /** Set if this is an inner part and not an agent of its own: hooks around replies are not called for it. */
   readonly plain?: true;
-  /** Set if it stands for an agent that this process does not have. It cannot run here. */
+  /** Set if this process does not have the agent: a placeholder, which cannot run here. */
   readonly absent?: true;
   /** Returns the digests of its parts. */
   fingerprint(): Fingerprint;

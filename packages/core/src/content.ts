@@ -11,7 +11,7 @@ export interface Content {
 
 /**
  * Makes a tool result out of text and files, such as a picture. A model that accepts files in results gets them. Any
- * other model gets the text and the name of each file. A string stands for a text part.
+ * other model gets the text and the name of each file. A string is a text part.
  */
 export function content(parts: readonly (string | TextPart | FilePart)[]): Content {
   const refuse = (value: unknown, needed: string) =>

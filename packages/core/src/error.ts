@@ -6,7 +6,7 @@ export interface CatalogueEntry<D> {
   /** The situation in which it happens, for the docs. */
   readonly when: string;
   readonly message: (d: D) => string;
-  /** The next action for the person who sees it. */
+  /** The next action for the person that reads the error. */
   readonly hint: string;
   /** Returns a better hint for these values, if there is one. The docs print `hint`. */
   readonly hintFor?: ((d: D) => string | undefined) | undefined;
@@ -199,7 +199,7 @@ export const catalogue = {
     "Nothing to do: they have no effect.",
   ),
   INVALID_PAUSE_TYPE: entry<{ threadId: string; pauseType: string; needed: string }>(
-    "resumeWithInput() on a thread that was not paused by a person.",
+    "resumeWithInput() on a thread that was not paused by a person, or handle() after a crash.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType}, not by ${d.needed}.`,
     "Use resume(), with answers if a tool asked for them.",
   ),
@@ -267,7 +267,7 @@ export const catalogue = {
   NEED_RESUME: entry<{ threadId: string; pauseType: string }>(
     "run(input) while the thread waits for an answer or stands at a breakpoint.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType} and needs resume().`,
-    "Answer what is open (session.interrupts) with resume({ answers }). To say something else instead call resume({ input }). If another process may have resumed the thread, runner.open() reads it again.",
+    "Answer the open requests (session.interrupts) with resume({ answers }). To say something else instead call resume({ input }). If another process may have resumed the thread, runner.open() reads it again.",
   ),
   NOT_SERIALIZABLE: entry<{ what: string; path: string; found: string }>(
     "A value that must be recorded is not plain JSON.",
@@ -313,7 +313,7 @@ export const catalogue = {
   ),
   REQUEST_DROPPED: entry<{ address: string }>(
     "The reason of a tool's signal when it waited for a person and now continues elsewhere, or not at all.",
-    (d) => `${d.address} is let go while it waits for an answer.`,
+    (d) => `${d.address} is released while it waits for an answer.`,
     "Clean up; the owner of the thread starts the call again from its recorded steps.",
   ),
   REQUEST_INVALID: entry<{ problem: string }>(
@@ -438,7 +438,7 @@ export const catalogue = {
     "Look at session.state, after runner.open() if another process may have the thread: a completed thread takes run(input), a paused one session.resume().",
   ),
   TOKEN_UNKNOWN: entry<{ threadId: string }>(
-    "A handle whose token the thread never gave, or that was voided by a newer one.",
+    "A handle with a token that the thread never issued, or that a newer one has voided.",
     (d) => `Thread ${d.threadId} does not know that handle's token.`,
     "Use the latest handle, or open the thread and call session.resume().",
   ),

@@ -142,7 +142,7 @@ export interface RequestAnsweredEvent extends EventBase {
   readonly id: string;
   readonly by: string;
   readonly answer: Answer | { readonly type: "expire" } | { readonly type: "withdraw" };
-  /** The sha256 digest of what an approval allows. */
+  /** The sha256 digest of the call that an approval allows. */
   readonly digest?: string;
   /** Set if the answer counts and more approvals are needed. */
   readonly open?: true;

@@ -78,7 +78,7 @@ export interface Desk {
   /** Gives this answer so far to readers that join, until `hush`. */
   speak(speech: Speech): void;
   hush(speech: Speech): void;
-  /** True while a reader listens to drafts. */
+  /** True while a reader follows drafts. */
   readonly watched: boolean;
   readonly head: number;
   /** The limit for each recorded value, in bytes of JSON. */

@@ -87,7 +87,7 @@ export type Finish = "stop" | "tool-calls" | "length" | "content-filter" | "erro
 
 /** The stop or error that cut an answer short, and its time. */
 export interface Cut {
-  /** "user", a person's id, "error", or "runtime" if the program let go of the thread. */
+  /** "user", a person's id, "error", or "runtime" if the program released the thread. */
   readonly by: string;
   readonly at: number;
   readonly reason?: string;

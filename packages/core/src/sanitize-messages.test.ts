@@ -185,7 +185,7 @@ const validPrompt = fc
     return [...turns.flatMap((sizes) => [hi, ...groups(sizes), bye]), hi];
   });
 
-/** Problems that are not about pairing: how a prompt begins and ends, what a person wrote, and the order of parts. */
+/** Problems that are not about pairing: the beginning and the end of a prompt, messages of a person, and the order of parts. */
 const otherProblems =
   /is blank|only whitespace|is empty|not the user's|no parts|ends? with the (assistant|model)|comes after a tool_use|function call turn must/;
 

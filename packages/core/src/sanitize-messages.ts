@@ -42,7 +42,7 @@ export function sanitizeMessages(messages: readonly Message[]): Sanitized {
   const remove = (index: number, reason: RemovalReason) => {
     removed.push({ index, role: messages[index]!.role, reason });
   };
-  /** Keeps the parts that `verdict` accepts. The first reason stands for the message. */
+  /** Keeps the parts that `verdict` accepts. The first reason counts for the message. */
   const keep = (index: number, verdict: (part: Part) => RemovalReason | undefined) => {
     const message = messages[index]!;
     const verdicts = message.parts.map(verdict);

@@ -16,6 +16,7 @@ import {
   wakeName,
 } from "@belay/core/dispatch";
 import { DBOS, DBOSClient } from "@dbos-inc/dbos-sdk";
+import { depthOf } from "./depth-of.ts";
 import { isGone, keepUp } from "./keep-up.ts";
 
 /** Every build of a worker has this version: a wake must never wait for a build that is gone. */
@@ -169,6 +170,8 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
         serving = undefined;
       }
     },
+
+    depth: () => confirmed("DBOS", depthOf({ url, schema, queue })),
 
     async close() {
       const opened = client;

@@ -10,9 +10,10 @@ export const kit: EngineKit = {
   stored: async (settings) => {
     const client = new pg.Client({ connectionString: (settings as { url: string }).url });
     await client.connect();
-    const tables = ["workflow_status", "operation_outputs"];
-    const rows = await Promise.all(tables.map((table) => client.query(`SELECT row_to_json(t) FROM dbos.${table} t`)));
+    const words: string[] = [];
+    for (const table of ["workflow_status", "operation_outputs"])
+      words.push(JSON.stringify((await client.query(`SELECT row_to_json(t) FROM dbos.${table} t`)).rows));
     await client.end();
-    return JSON.stringify(rows.map((result) => result.rows));
+    return words.join("\n");
   },
 };

@@ -2,8 +2,9 @@
 // Restate keeps it until the handler has returned, and the handler returns only when the next wake is with Restate, too.
 //
 // The handler records nothing in Restate: it may be run again at any time and do something else then.
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { confirmed, type Dispatcher, deliver, type EngineWake, pause, slots, wakeName } from "@belay/core/dispatch";
 import { createEndpointHandler, service } from "@restatedev/restate-sdk";
 import { addWithResolvers } from "./add-with-resolvers.ts";
@@ -12,6 +13,8 @@ import { addWithResolvers } from "./add-with-resolvers.ts";
 const LONGEST = { hours: 24 * 365 };
 /** How often a worker asks whether Restate still knows the service: its data may have been deleted. */
 const REGISTERED_MS = 2_000;
+/** How long a process that ends waits for its last answers to be read. */
+const LAST_WORDS_MS = 2_000;
 
 /** Options of `restateDispatcher`. */
 export interface RestateDispatcherOptions {
@@ -117,7 +120,10 @@ export function restateDispatcher(options: RestateDispatcherOptions): Dispatcher
         },
       });
       const handler = createEndpointHandler({ services: [belay], bidirectional: false, logger: () => {} });
+      const answering = new Set<ServerResponse>();
       const server = createServer((request, response) => {
+        answering.add(response);
+        response.once("close", () => answering.delete(response));
         if (!signal.aborted) return void handler(request, response);
         // Another process gets it: Restate connects anew.
         response.writeHead(503, { connection: "close" }).end();
@@ -139,10 +145,12 @@ export function restateDispatcher(options: RestateDispatcherOptions): Dispatcher
       }
       server.closeIdleConnections();
       await open.idle();
-      await new Promise((resolve) => {
-        server.close(resolve);
-        server.closeIdleConnections();
-      });
+      const answered = [...answering].map((response) => new Promise((resolve) => response.once("close", resolve)));
+      await Promise.race([Promise.all(answered), sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+      // Node counts a connection that has sent no request as busy, and would wait for it without end.
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
       running.delete(server);
     },
 

@@ -38,6 +38,7 @@ export { longCases, lossyCases } from "./stores/long-cases.ts";
 export { openDatabase } from "./stores/open-database.ts";
 export type { TestPool } from "./stores/open-pool.ts";
 export { dropSchema, freshSchema, openPool } from "./stores/open-pool.ts";
+export { redisCommands } from "./stores/redis-commands.ts";
 export { service } from "./stores/services.ts";
 export { damageRequest, sqliteFile } from "./stores/sqlite-file.ts";
 export type { AnyAgent, Log, Speech } from "./trees/agent-tree.ts";

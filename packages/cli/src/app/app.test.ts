@@ -49,7 +49,7 @@ describe("while it runs", () => {
     expect(said((await terminal.wire.arrived(2)).body)).not.toContain("never mind");
   });
 
-  test("D38: what is typed meanwhile stands on the prompt when it has ended", async () => {
+  test("D38: keys typed during a run are on the prompt when the run has ended", async () => {
     let go = () => {};
     const until = new Promise<void>((resolve) => (go = resolve));
     const terminal = await talk([["Speaking. ", { until }, "The end."], ["Next."]]);
@@ -65,8 +65,8 @@ describe("while it runs", () => {
     expect(await terminal.untilSeen("· ready")).toContain("› Ask, or tell it");
   });
 
-  test("what a stop interrupts is sent on by what was typed before it was done", async () => {
-    // The line that shows the command does not say what the command says.
+  test("input typed before a stop is done resumes the stopped run", async () => {
+    // The row of the command does not contain the output of the command.
     const deaf = "trap '' TERM INT HUP; echo be''gun; sleep 5; sleep 5";
     const terminal = await talk([["One", { call: "shell", id: "c1", args: { command: deaf } }], ["Two."]], {
       rules: { rules: [{ tool: "shell", effect: "allow" }] },
@@ -93,7 +93,7 @@ describe("a request", () => {
     expect(readFileSync(join(terminal.folder, "a.txt"), "utf8")).toBe("hello\n");
   });
 
-  test("shows the exact command, with what would not be seen spelt out", async () => {
+  test("shows the exact command, with invisible characters spelt out", async () => {
     const command = "echo \u202egnp\u001b[1A; rm -rf ./nothing";
     const terminal = await talk([["I run.", { call: "shell", id: "c1", args: { command } }], ["Ran."]]);
     terminal.ask("run");
@@ -106,7 +106,7 @@ describe("a request", () => {
     expect(said((await terminal.wire.arrived(2)).body)).toContain("it is a trick");
   });
 
-  test("e edits what runs, and history has both", async () => {
+  test("e edits the arguments, and the history has both versions", async () => {
     const terminal = await talk([["I run.", { call: "shell", id: "c1", args: { command: "echo wrong" } }], ["Ran."]]);
     terminal.ask("run");
     await terminal.untilSeen("Yes, once");
@@ -269,7 +269,7 @@ describe("resuming", () => {
     expect(await third.exited).toBe(0);
   });
 
-  test("rewinding lists what was done since, and does not undo it", async () => {
+  test("a rewind lists the effects since, and undoes none of them", async () => {
     const terminal = await talk([["I write.", write("a.txt")], ["Written."], ["Otherwise."]], {
       rules: { rules: [{ tool: "write", effect: "allow" }] },
     });
@@ -308,7 +308,7 @@ describe("another terminal", () => {
     expect(terminal.wire.requests.length).toBe(2);
   });
 
-  test("cannot run a thread that runs here, and its error says what it can do", async () => {
+  test("cannot run a thread that runs here, and its error names the alternatives", async () => {
     const terminal = await talk([["One ", { stall: true }]]);
     terminal.ask("count");
     await terminal.untilSeen("One");
@@ -337,7 +337,7 @@ describe("another terminal", () => {
     expect(await other).toContain("Resume with: belay --resume");
   });
 
-  test("P6: Esc where a run of another terminal is looked on at stops it there, and both screens say so", async () => {
+  test("P6: Esc in a terminal that watches a run of another one stops the run there, and both screens show it", async () => {
     const first = await talk([["One."], ["Two ", { stall: true }]]);
     first.ask("begin");
     await first.untilSeen("One.");
@@ -370,7 +370,7 @@ describe("another terminal", () => {
 });
 
 describe("a store that takes nothing more", () => {
-  test("F6: what was sent and is not on record stands on the prompt again, a steer too", async () => {
+  test("F6: input that was sent and not recorded is on the prompt again, a steer too", async () => {
     const terminal = await talk([["Speaking ", { stall: true }], ["Well."]]);
     const db = await openDatabase(join(terminal.folder, ".data"));
     // The terminal keeps writing (its lease, at least): a command in between waits.

@@ -20,7 +20,7 @@ test("a note of several lines is one note: its mark stands before the first", ()
   ]);
 });
 
-test("one line for a call that is done; what a command wrote is shown if it failed, and an exit code only if it is not 0", () => {
+test("one line for a call that has ended; the output of a command is shown if it failed, and an exit code only if it is not 0", () => {
   const call = {
     kind: "call",
     tool: "shell",
@@ -39,7 +39,7 @@ test("one line for a call that is done; what a command wrote is shown if it fail
   expect(lines(long, 40)).toEqual(["✓ shell word word word word word w…  4 s"]);
 });
 
-test("a stop is one line across the screen: how long it ran, what it met, how to continue; then the names", () => {
+test("a stop is one line across the screen: the time of the run, the calls that were cut, the key to continue; then the names", () => {
   const nothing = { stopped: [], finished: [], notStarted: [], late: [] };
   expect(lines({ kind: "stop", ms: 4_000, ...nothing }, 50)).toEqual([
     "",

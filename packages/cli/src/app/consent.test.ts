@@ -16,7 +16,7 @@ const run = (command: string, id = command) => ({ call: "shell", id, args: { com
 const rulesOf = (data: string) => (existsSync(join(data, "rules")) ? readdirSync(join(data, "rules")) : []);
 
 describe("TC1: a sentence that is typed into a request", () => {
-  test("a letter shows what it would grant, and Enter after it grants that; the rule is there before", async () => {
+  test("a letter shows the rule that it would make, and Enter grants it", async () => {
     const calls = [["I test.", run("npm test -- a", "c1")], ["Again.", run("npm test -- b", "c2")], ["Done."]] as const;
     const terminal = await talk(calls, { env: { PATH: fakeNpm() } });
     terminal.ask("test");
@@ -33,7 +33,7 @@ describe("TC1: a sentence that is typed into a request", () => {
   });
 });
 
-test("TC2: what is always allowed in one folder asks in another", async () => {
+test("TC2: a call that is always allowed in one folder asks in another", async () => {
   const first = await talk([["I run.", run("echo ruled")], ["Ran."]]);
   first.ask("run");
   await first.untilSeen("Always allow this in this folder");
@@ -72,7 +72,7 @@ test("TC3: a file that changes between the difference and the yes is not overwri
   expect(readFileSync(file, "utf8")).toBe("theirs\n");
 });
 
-test("TC6: npm test* in one's own rules does not let a chain run", async () => {
+test("TC6: npm test* in the rules of a person does not let a chain run", async () => {
   const rules = { rules: [{ tool: "shell", args: { command: "npm test*" }, effect: "allow" }] };
   const terminal = await talk([["I test.", run("npm test; touch chained")], ["Done."]], { rules });
   terminal.ask("test");
@@ -156,7 +156,7 @@ describe("permission modes", () => {
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
   });
 
-  test("plan: what only looks runs, and what would change something is not run and not asked for", async () => {
+  test("plan: tools that only read run, and tools that make a change neither run nor ask", async () => {
     const rules = { rules: [{ tool: "shell", effect: "allow" }] };
     const calls = [{ call: "list", id: "l", args: {} }, write("a.txt"), run("touch ran")];
     const terminal = await talk([["I look and do.", ...calls], ["I would do this."]], { rules });

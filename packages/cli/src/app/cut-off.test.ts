@@ -8,7 +8,7 @@ import { ENTER, ESC } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
 
-test("C1: after SIGKILL in a command that was approved, --continue says so before anything is pressed; Enter asks what became of it", async () => {
+test("C1: after SIGKILL in an approved command, --continue reports it before any key; Enter asks for its outcome", async () => {
   const first = await talk([["I run it.", { call: "shell", id: "c1", args: { command: "echo $((40+2)); sleep 20" } }]]);
   first.ask("run it");
   await first.untilSeen("Yes, once");

@@ -1,4 +1,4 @@
-// A request, as rows: what is asked, exactly what would be done, and the ways to answer.
+// A request, as rows: the question, the exact effect of a yes, and the ways to answer.
 
 import type { Interrupt } from "@belay/core";
 import { requestWords } from "../request-words.ts";
@@ -107,7 +107,7 @@ function othersRows(view: View, columns: number, texts: Texts): Row[] {
 /** The ways to answer, or the line that is being written; and the keys, for the lower edge. */
 interface Tail extends Drawn {
   readonly keys: string;
-  /** Rows that tell which rule the chosen one makes. */
+  /** Returns rows with the rule that the chosen answer makes. */
   readonly ruleRows: number;
 }
 

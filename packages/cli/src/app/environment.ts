@@ -2,12 +2,12 @@
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A terminal that obeys nothing would show what others obey. */
+/** A terminal without escape sequences would show them as text. */
 export function isDumb({ TERM }: Environment): boolean {
   return TERM === "dumb";
 }
 
-/** Asks for the colour of the background, where a terminal may know it; else nothing. */
+/** Asks for the colour of the background if a terminal may know it; otherwise does nothing. */
 export function backgroundQuestion({ TERM = "", BELAY_THEME }: Environment): string {
   return BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM) ? "\u001b]11;?\u0007" : "";
 }

@@ -1,4 +1,4 @@
-// An error, as a person reads it: what happened, then what to do.
+// An error, as a person reads it: the problem, then the next action.
 
 import { peopleWords } from "../problem.ts";
 import { sentences } from "../texts/sentences.ts";

@@ -1,4 +1,4 @@
-// The stop button, in a real terminal, against a model server that records what is aborted on the wire.
+// The stop button, in a real terminal, against a model server that records aborted requests.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -71,7 +71,7 @@ describe("ESC", () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test("D44: a new instruction after it re-reasons, with what was said before", async () => {
+  test("D44: a new instruction after a stop makes the model reason again, with the history", async () => {
     const terminal = await talk([["The folder has ", { stall: true }], ["Security first."]]);
     terminal.ask("look around");
     await terminal.untilSeen("The folder has");
@@ -97,7 +97,7 @@ describe("ESC", () => {
     await terminal.untilSeen("Here I am.");
   });
 
-  test("in a shell command: no child survives, and the line says what was stopped", async () => {
+  test("in a shell command: no child survives, and the line names the stopped calls", async () => {
     const mark = `31${process.pid}7`;
     const terminal = await talk(
       [["Running.", shell(`${BEGUN}; (sleep ${mark} & sleep ${mark}; wait)`)], ["Stopped."]],
@@ -119,7 +119,7 @@ describe("ESC", () => {
     expect(told.content).toContain("begun");
   });
 
-  test("in a command that hears nothing: the prompt is there all the same; a second ESC forces", async () => {
+  test("in a command that ignores signals: the prompt appears all the same; a second ESC forces", async () => {
     const mark = `32${process.pid}7`;
     const deaf = `trap '' TERM INT HUP; ${BEGUN}; sleep ${mark}; sleep ${mark}; sleep ${mark}`;
     const terminal = await talk([["Running.", shell(deaf)], ["On."]], { rules: anyShell });
@@ -133,7 +133,7 @@ describe("ESC", () => {
     await untilNoneRuns(mark);
   });
 
-  test("one ESC, in a command that hears nothing: the prompt is there, the line says what became of it, no child survives", async () => {
+  test("one ESC, in a command that ignores signals: the prompt appears, the line names the outcome, no child survives", async () => {
     const mark = `33${process.pid}7`;
     const deaf = `trap '' TERM INT HUP; ${BEGUN}; while :; do sleep ${mark}; done`;
     const terminal = await talk([["Running.", shell(deaf)], ["On."]], { rules: anyShell });
@@ -208,7 +208,7 @@ describe("ESC", () => {
     await terminal.untilSeen("Good.");
     const told = (await terminal.wire.arrived(2)).body.messages;
     isAnswered(told);
-    // It took the place of what had been said of the call.
+    // It replaced the first result of the call.
     expect(told.find(({ role }: { role: string }) => role === "tool").content).toContain("I am done.");
   });
 
@@ -251,7 +251,7 @@ describe("ESC", () => {
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
   });
 
-  test("while pasting: what is inside of a paste stops nothing and sends nothing", async () => {
+  test("while pasting: an ESC or Enter inside of a paste stops nothing and sends nothing", async () => {
     const terminal = await talk([["Speaking ", { stall: true }]]);
     terminal.ask("go");
     await terminal.untilSeen("Speaking");

@@ -10,7 +10,7 @@ const says = (text: string, origin: Message["origin"] = "person"): Message => ({
   origin,
 });
 
-test("words are kept where they are a message of a person, each by itself or several in a row; what others said is not them", () => {
+test("input is recorded if a message of a person has its text, alone or joined with others; messages of other senders do not count", () => {
   const messages = [says("begin"), says("go on", "model"), says("one"), says("two\nlines")];
   expect(isSaid(messages, "one")).toBe(true);
   expect(isSaid(messages, "one\ntwo\nlines")).toBe(true);

@@ -1,3 +1,4 @@
+import { emptyThread } from "@belay/client";
 import type { Interrupt } from "@belay/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -31,7 +32,7 @@ const first = firstView({ columns: 80, rows: 24 }, 1_000);
 const textOf = (view: View, texts = en) =>
   liveRows(view, { ...around, texts }).rows.map((row) => row.map(({ text }) => text).join(""));
 
-test("whatever there is to see, it leaves a row of the screen free, no row is too wide, and the cursor is in it", () => {
+test("any view leaves one row of the screen free, no row is too wide, and the cursor is in one of them", () => {
   const words = fc.string({ unit: "grapheme", maxLength: 300 });
   const views = fc.record({
     columns: fc.integer({ min: 20, max: 120 }),
@@ -54,13 +55,24 @@ test("whatever there is to see, it leaves a row of the screen free, no row is to
         popup,
         draft: editorOf(draft.replaceAll("\r", "")),
         state: running ? "running" : "paused",
-        stream: { messageId: "m", length: 0, line, from: {}, begun: false },
+        stream: { messageId: "m", attempt: 1, length: 0, line, from: {}, begun: false },
+        thread: {
+          ...emptyThread,
+          draft: {
+            ...emptyThread.draft,
+            progress: calls.map((text, at) => ({
+              callId: `${at}`,
+              tool: "shell",
+              address: "",
+              data: [{ text: `${text}\n${text}` }],
+            })),
+          },
+        },
         calls: calls.map((label, at) => ({
           id: `${at}`,
           tool: "shell",
           label,
           startedAt: 0,
-          tail: `${label}\n${label}`,
         })),
         mail: mail.map((text, at) => ({ id: `${at}`, kind: at % 2 === 0 ? "steer" : "queue", text })),
         requests: Array.from({ length: requests }, (_, at) => request(`file-${at}.txt`)),
@@ -100,7 +112,7 @@ test("however small the terminal, the person sees the request, a part of it, and
   }
 });
 
-test("a deadline says how long there is, and what happens then", () => {
+test("a deadline shows the time that is left, and the default outcome", () => {
   const expires = (more: object) =>
     openDialog({ ...first, state: "paused", requests: [request("a", { expiresAt: 91_000, ...more })] });
   expect(textOf(expires({})).join("\n")).toContain("⏱ 1 min 30 s left, then it is rejected");

@@ -1,5 +1,5 @@
 // The live rows below the transcript: the streaming line, running calls, waiting inputs, a request or a list, the prompt, the status.
-// It never fills the screen: what does not fit is left out from the top, never the prompt and the status.
+// They never fill the screen: rows that do not fit are left out from the top, never the prompt and the status.
 
 import { GUTTER, gutter, rule, sides, widthOf } from "../rows/layout.ts";
 import { markdownRows } from "../rows/markdown.ts";
@@ -7,7 +7,8 @@ import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import { chop, fit, type Row, type Span, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import { takesKeys } from "../view/dialog.ts";
-import { writtenWhat } from "../view/model-work.ts";
+import { ownAnswer, tailOf } from "../view/from-thread.ts";
+import { modelWork, newReasoning, writtenWhat } from "../view/model-work.ts";
 import type { PreviewOf } from "../view/preview-rows.ts";
 import { suggestionsOf, tourHint } from "../view/suggestions.ts";
 import { canGoOn, isHeld, isRunning, type Mail, type RunningCall, type View } from "../view/view.ts";
@@ -18,7 +19,7 @@ import { popupRows } from "./popup-rows.ts";
 
 export interface Live {
   readonly rows: readonly Row[];
-  /** Where the cursor stands, from the first of them. */
+  /** The position of the cursor, from the first of them. */
   readonly cursor?: { readonly x: number; readonly y: number };
 }
 
@@ -43,7 +44,7 @@ export function liveRows(view: View, around: Around): Live {
   const columns = Math.max(10, view.columns - 1);
   const room = Math.max(4, view.rows - 2);
   const status = statusRows(view, columns, around);
-  // No key is heard any more: there is only what still has to end.
+  // No key counts any more: only calls that still have to end are shown.
   if (view.quitting) return { rows: isRunning(view) ? [...callRows(view, columns), ...status].slice(-room) : [] };
   const line = rule(columns, { style: "line" });
   if (view.popup !== undefined) {
@@ -62,7 +63,7 @@ export function liveRows(view: View, around: Around): Live {
   const below = [...lines, ...prompt.rows, ...lines, ...palette, ...status];
   const mail = [...suggestionRows(view, columns, around.texts), ...mailRows(view, columns, around.texts)];
   // Calls that run beside a request stay in sight, one row each.
-  const beside = view.requests.length === 0 ? [] : callRows({ ...view, calls: view.calls.map(withoutTail) }, columns);
+  const beside = view.requests.length === 0 ? [] : callRows(view, columns, false);
   const left = room - below.length - mail.length - beside.length - 1;
   const dialog = dialogRows(view, columns, Math.max(3, left), around);
   const gap: Row[] = dialog.rows.length > 0 && left <= dialog.rows.length ? [] : [[]];
@@ -92,8 +93,8 @@ function streamRows(view: View, columns: number): Row[] {
 }
 
 /** Reasoning while it streams: the end of it, on one line. */
-function reasoningRows({ model }: View, columns: number, texts: Texts): Row[] {
-  const text = sanitizeLine(model.reasoning?.text.slice(-400) ?? "", 400).trim();
+function reasoningRows(view: View, columns: number, texts: Texts): Row[] {
+  const text = sanitizeLine(newReasoning(view, ownAnswer(view.thread)).slice(-400), 400).trim();
   if (text === "") return [];
   const lead = `${texts.app.thought("")}: `;
   const words = text.split(" ");
@@ -102,18 +103,14 @@ function reasoningRows({ model }: View, columns: number, texts: Texts): Row[] {
   return [[{ text: `  ${fit(`${lead}${end === text ? "" : "… "}${end}`, columns - GUTTER)}`, style: "dim" }]];
 }
 
-function callRows(view: View, columns: number): Row[] {
+function callRows(view: View, columns: number, withTails = true): Row[] {
   const shown = view.calls.slice(0, MOST_CALLS);
-  const rows = shown.flatMap((call) => runningRows(view, call, columns));
+  const rows = shown.flatMap((call) => runningRows(view, call, columns, withTails ? tailOf(view.thread, call.id) : ""));
   const more = view.calls.length - shown.length;
   return more > 0 ? [...rows, [{ text: `  + ${more}`, style: "dim" }]] : rows;
 }
 
-function withoutTail(call: RunningCall): RunningCall {
-  return { ...call, tail: "" };
-}
-
-function runningRows(view: View, call: RunningCall, columns: number): Row[] {
+function runningRows(view: View, call: RunningCall, columns: number, tail: string): Row[] {
   const took = duration(Math.max(0, view.now - call.startedAt));
   const [tool = "", ...rest] = sanitizeLine(call.label, 400).split(" ");
   const room = columns - GUTTER - width(tool) - width(took) - 2;
@@ -123,11 +120,11 @@ function runningRows(view: View, call: RunningCall, columns: number): Row[] {
     [{ text: took, style: "dim" }],
     columns,
   );
-  const lines = sanitize(call.tail).replace(/\n+$/, "").split("\n").filter(Boolean).slice(-TAIL_ROWS);
+  const lines = sanitize(tail).replace(/\n+$/, "").split("\n").filter(Boolean).slice(-TAIL_ROWS);
   return [head, ...elbow(lines.map((line): Row => [{ text: fit(line, columns - 2 * GUTTER), style: "dim" }]))];
 }
 
-/** In the demo: what to type, or the next step of the tour. */
+/** Returns the inputs to type in the demo, or the next step of the tour. */
 function suggestionRows(view: View, columns: number, texts: Texts): Row[] {
   const hint = tourHint(view, texts);
   if (hint !== undefined) return [[], [{ text: fit(`  ${hint}`, columns), style: "soft" }]];
@@ -194,7 +191,7 @@ function promptRows(
   return editorRows(text, cursor, columns, most);
 }
 
-/** Of what is long, the rows around the cursor. */
+/** Returns the rows around the cursor of a long list. */
 export function editorRows(
   text: string,
   cursor: number,
@@ -259,8 +256,9 @@ function meterWords({ contextTokens, contextMost }: View, { status }: Texts): st
 /** A model that has said nothing for this long is worth a word. */
 const SILENT_MS = 15_000;
 
-function modelWord({ model, stream, now }: View, { status, app }: Texts): string {
-  const { wait, writing, heardAt } = model;
+function modelWord(view: View, { status, app }: Texts): string {
+  const { stream, now, heardAt } = view;
+  const { wait, writing } = modelWork(view);
   if (wait?.retry !== undefined) {
     const { dueAt, status: code, try: next, tries } = wait.retry;
     const seconds = Math.max(0, Math.ceil((dueAt - now) / 1_000));
@@ -291,7 +289,7 @@ export function stateWord(view: View, texts: Texts): string {
           ? status.crashed
           : status.paused;
     case "error":
-      return view.failedBy === "MAX_TURNS" ? status.turnsUsed : status.failed;
+      return view.thread.runs.at(-1)?.error?.code === "MAX_TURNS" ? status.turnsUsed : status.failed;
     case "terminated":
       return status.terminated;
     default:

@@ -43,7 +43,7 @@ describe("what is drawn", () => {
     expect(terminal.raw.match(/\u001b\[[0-9;]*[1-9][0-9;]*m/g) ?? []).toEqual([]);
   });
 
-  test("40 columns: every row fits, and every word is there", async () => {
+  test("40 columns: every row fits, and no word is lost", async () => {
     const terminal = await talk(
       [["A long line that has to be broken into several rows, with `code` in it.", write("a.txt")]],
       {
@@ -62,7 +62,7 @@ describe("what is drawn", () => {
     terminal.ask("你好");
     await terminal.untilSeen("esc 停止");
     terminal.press(ESC);
-    // Y10: what a person reads after a stop.
+    // Y10: the rows that a person reads after a stop.
     await terminal.untilSeen("执行已暂停");
   });
 
@@ -93,7 +93,7 @@ describe("what is drawn", () => {
     expect(terminal.raw).not.toContain(ESC);
   });
 
-  test("plain: what waits to be read is said, once, and again when a stop holds it", async () => {
+  test("plain: pending input is announced once, and again when a stop holds it", async () => {
     const terminal = await talk([["Working ", { stall: true }]], { args: ["--plain"], ready: ">" });
     terminal.ask("begin");
     await terminal.until("State: answering");

@@ -1,5 +1,5 @@
-// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session. Long, and still
-// one piece: every effect is done to the one session that is shown, and a file for each would share all of this state.
+// The app: keys and events go into the view, the view is drawn, and its effects are applied to the session. Long, and still
+// one piece: every effect is applied to the one session that is shown, and a file for each would share all of this state.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
@@ -160,7 +160,7 @@ class App {
   async #begin(): Promise<void> {
     const { threadId, fork, pick, initial } = this.#options;
     this.#draw();
-    // A thread that is there may wait for a call of a server.
+    // An existing thread may wait for a call of a server.
     if (threadId !== undefined)
       await Promise.race([this.#setup.servers?.ready, sleep(MOST_SERVERS_MS, undefined, { ref: false })]);
     if (pick) return this.#pick();
@@ -186,7 +186,7 @@ class App {
     }
   }
 
-  /** Shows a thread from now on: its past first, then what happens. */
+  /** Shows a thread from now on: its past first, then new events. */
   async #open(threadId: string | undefined, fork = false): Promise<void> {
     if (fork && threadId !== undefined) {
       await this.#show((await this.#setup.forkThread(threadId)).session);
@@ -236,7 +236,7 @@ class App {
       if (theme !== undefined) this.#screen?.setTheme(theme);
     }
     const effects = this.#take({ type: "key", key, now: Date.now() });
-    // The person sees what the key did before anything else is done.
+    // The person sees the effect of the key before any other work.
     this.#draw();
     for (const effect of effects) this.#do(effect);
   }
@@ -350,7 +350,7 @@ class App {
       case "go-on":
         return goOn(session, this.#isShown(session), (error) => this.#refuse(error));
       case "look": {
-        // Before: what one of them gave waits by the time that it is no longer among them.
+        // Before the calls: the late result of one is stored by the time that it is no longer among them.
         const running = session.late;
         // A store that cannot be read is reported by the next action on it.
         const waiting = await session.waiting().catch(() => []);

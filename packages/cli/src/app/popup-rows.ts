@@ -69,7 +69,7 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
   }
 }
 
-/** A list that what is typed makes shorter: a title with the query, the rows, the keys. */
+/** Returns a list that the typed text filters: a title with the query, the rows, the keys. */
 function searchRows(
   { cursor, query }: Extract<Popup, { query: unknown }>,
   found: readonly { readonly text: string; readonly detail: string }[],

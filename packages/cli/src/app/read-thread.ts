@@ -1,5 +1,5 @@
-// The events of a thread, as a screen takes them: what was there before, as one; then what happens, so that no burst of it holds
-// up a key.
+// The events of a thread, as a screen takes them: its past in one piece, then new events in batches, so that a burst of events
+// delays no key.
 
 import { setImmediate as breathe } from "node:timers/promises";
 import type { BelayEvent, Session } from "@belay/core";
@@ -12,7 +12,7 @@ export interface ThreadReader {
   live(event: BelayEvent): void;
 }
 
-/** Until the signal; `head` is where the past ends. */
+/** Reads until the signal; `head` is the end of the past. */
 export async function readThread(
   session: Session,
   head: number,

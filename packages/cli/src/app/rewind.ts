@@ -1,4 +1,4 @@
-// Where a person may go back to: before each thing they said; and what was done since, which going back does not undo.
+// The points that a person may go back to: before each of their messages; and the effects since, which a rewind does not undo.
 
 import { type Message, messageText, type Runner, type Session } from "@belay/core";
 import { callLabel } from "../view/call-label.ts";
@@ -7,7 +7,7 @@ import type { RewindItem } from "../view/view.ts";
 /** They look, and change nothing. */
 const LOOKING = ["read", "list", "search", "fetch", "ask_user"];
 
-/** Returns the points of the whole thread, also those of another terminal: opening the thread reads what is new. */
+/** Returns the points of the whole thread, also those of another terminal: opening the thread reads new facts. */
 export async function listRewind(runner: Pick<Runner, "open">, session: Session): Promise<readonly RewindItem[]> {
   const fresh = await runner.open(session.threadId).catch(() => session);
   return rewindItems(fresh.messages);

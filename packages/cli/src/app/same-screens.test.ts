@@ -136,7 +136,7 @@ const demos: readonly (Variant & { readonly texts: Texts })[] = [
   { name: "demo-chinese", ...usual, env: { COLORTERM: "truecolor", LANG: "zh_CN.UTF-8" }, paper: DARK, texts: zh },
 ];
 
-test.each(demos)("$name says what to type, and gives a tour", async (variant) => {
+test.each(demos)("$name lists inputs to type, and gives a tour", async (variant) => {
   const { name, texts, ...size } = variant;
   const { folder, home } = shop(name);
   const env = { HOME: home, BELAY_DATA: join(home, "data"), ...variant.env };

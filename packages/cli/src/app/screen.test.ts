@@ -7,7 +7,7 @@ import { update } from "../view/update.ts";
 import { firstView, type Happening, type View } from "../view/view.ts";
 import { InkScreen } from "./screen.tsx";
 
-// Time stands still: what is drawn again in the same moment is written a moment later.
+// Time stands still: a second drawing in the same moment is written a moment later.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -37,7 +37,7 @@ function emulated() {
   return { stdout: Object.assign(stdout, { ...size, isTTY: true }) as unknown as WriteStream, rows };
 }
 
-test("D40: closed right after a drawing, it leaves what was said, and nothing that moved; nothing above is touched", async () => {
+test("D40: closed right after a drawing, it leaves the transcript, and no live row; the rows above stay untouched", async () => {
   const { stdout, rows } = emulated();
   stdout.write("$ belay\n");
   const take = (view: View, ...happenings: Happening[]) =>

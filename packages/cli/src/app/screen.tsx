@@ -1,5 +1,5 @@
-// The screen of a terminal. What is done is written once and belongs to the terminal's own scroll-back; what still moves is
-// Ink's, and is painted over. A text of any length costs its own drawing and no more.
+// The screen of a terminal. Finished text is written once and belongs to the terminal's own scroll-back; live rows are
+// Ink's, and are painted over. A text of any length costs its own drawing and no more.
 
 import { PassThrough } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
@@ -18,11 +18,11 @@ export interface Screen {
   /** Leaves the terminal to the shell for a while. */
   park(): void;
   setTheme(theme: ThemeName): void;
-  /** Leaves what was said, and nothing that moves. */
+  /** Leaves the transcript, and removes the live rows. */
   close(view: View): void;
 }
 
-/** Rows of the transcript that are written at once: keys are heard in between. */
+/** The number of rows of the transcript that are written at once: keys are read in between. */
 const MOST_ROWS = 120;
 
 const ERASE_LINE_ABOVE = "\u001b[2K\u001b[1A\u001b[2K\u001b[G";
@@ -88,7 +88,7 @@ export class InkScreen implements Screen {
     }
   }
 
-  /** Another thread: what was said in the last one scrolls away. */
+  /** Shows another thread: the transcript of the last one scrolls away. */
   #clear(view: View): void {
     this.#epoch = view.epoch;
     this.#drawn = 0;

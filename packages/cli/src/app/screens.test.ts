@@ -51,7 +51,7 @@ async function picture(terminal: Terminal, name: string, title: string, paper = 
 const answer =
   "This shop takes **returns** within 30 days. Three places decide that:\n\n- `src/returns.ts` counts the days\n- `src/mail.ts` tells the customer\n\n```ts\nexport const DAYS = 30; // was 14\n```\n\nThe tests do not ";
 
-test("ESC: what was said stays, and the next instruction takes it elsewhere", async () => {
+test("ESC: the text stays, and the next instruction changes the direction", async () => {
   const terminal = await inShop("esc", [[answer, { stall: true }]]);
   terminal.ask("How do returns work here?");
   await terminal.untilSeen("The tests do not");
@@ -75,7 +75,7 @@ test("the same in light colours", async () => {
   await picture(terminal, "light", "A stop, in light colours", LIGHT);
 });
 
-test("the demo: what to type", async () => {
+test("the demo: inputs to type", async () => {
   const home = join(program().place, "demo");
   const env = { HOME: home, BELAY_DATA: join(home, "data"), COLORTERM: "truecolor" };
   const cwd = shop("demo");
@@ -86,7 +86,7 @@ test("the demo: what to type", async () => {
   await picture(terminal, "demo", "The first screen of the demo");
 });
 
-test("an approval: exactly what would be done, and the ways to answer", async () => {
+test("an approval: the exact effect of a yes, and the ways to answer", async () => {
   const edit = { path: "README.md", old: "to climbers.", new: "to climbers, and takes them back." };
   const terminal = await inShop("approval", [["I say so on the first page.", { call: "edit", id: "c1", args: edit }]]);
   terminal.ask("Say in the README that we take ropes back");
@@ -94,7 +94,7 @@ test("an approval: exactly what would be done, and the ways to answer", async ()
   await picture(terminal, "approval", "A request: the difference, and the ways to answer");
 });
 
-test("steering: what waits to be read, and what waits for the next run", async () => {
+test("steering: pending input, and input for the next run", async () => {
   const command = "npm --version; sleep 60";
   const terminal = await inShop("steer", [["I run the tests first.", { call: "shell", id: "c1", args: { command } }]]);
   terminal.ask("Make the tests pass");
@@ -107,7 +107,7 @@ test("steering: what waits to be read, and what waits for the next run", async (
   await expect(terminal.untilSeen("esc to stop")).resolves.toContain("pending: leave the snapshots alone");
 });
 
-test("going back: before which message, and what was done since", async () => {
+test("going back: the messages, and the effects since", async () => {
   const write = { path: "CHANGELOG.md", text: "# Changes\n" };
   const terminal = await inShop("rewind", [
     ["I write it.", { call: "write", id: "c1", args: write }],
@@ -129,5 +129,5 @@ test("going back: before which message, and what was done since", async () => {
   await terminal.untilSeen("Rewind to before which message?");
   terminal.press(`${ESC}[A`);
   await terminal.untilSeen("Done since then");
-  await picture(terminal, "rewind", "The messages to go back to, and what was done since");
+  await picture(terminal, "rewind", "The messages to go back to, and the effects since");
 });

@@ -1,5 +1,5 @@
-// Stands for the package of that name when the program is bundled: that one takes a tenth of a second to get ready for every
-// emoji there is, and two opinions on how wide a row is would be one too many.
+// Replaces the package of that name when the program is bundled: the original takes a tenth of a second to prepare a table of
+// emoji, and the width of a row must have one definition.
 
 import { width } from "../terminal/width.ts";
 

@@ -1,4 +1,4 @@
-// The threads there are, for choosing one: the last changed first, by what was asked first.
+// All threads, as a list to choose from: the last changed first, each with its first input.
 
 import { allThreads } from "../all-threads.ts";
 import { titleOf } from "../commands/titles.ts";

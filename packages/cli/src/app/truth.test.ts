@@ -1,4 +1,4 @@
-// The screen tells the truth: what the model does, what was changed, what failed. In a real terminal.
+// The screen shows the truth: the work of the model, changes, failures. In a real terminal.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ describe("a finished change is its difference", () => {
   });
 });
 
-describe("the status says what is waited for", () => {
+describe("the status names what the run waits for", () => {
   test("arguments that are being written, by their path and size", async () => {
     const args = `{"path": "poem.txt", "text": "${"a rope ".repeat(300)}`;
     const call = { call: "write", id: "c1", args, unfinished: true };
@@ -114,7 +114,7 @@ describe("a resize", () => {
     await sleep(500);
     await terminal.untilSeen("item number 60 of");
     const counts = Array.from({ length: 60 }, (_, at) => terminal.text().split(`item number ${at + 1} of`).length - 1);
-    // Each is there, and a terminal that wraps anew may push a few of them off before they are drawn again.
+    // All rows are written, and a terminal that wraps anew may push a few of them off before they are drawn again.
     expect(Math.min(...counts)).toBeGreaterThanOrEqual(1);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThan(60 + 20);
   });

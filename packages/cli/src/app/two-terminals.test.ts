@@ -36,13 +36,13 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
       await terminal.untilSeen("That is all.");
       await terminal.untilSeen("· ready");
     }
-    // The one that came second knows it by now.
+    // The second terminal has read it by now.
     await sleep(SEEN_MS);
     for (const terminal of [first, second]) expect(terminal.text()).not.toContain("✗");
     expect(first.wire.requests.length + second.wire.requests.length).toBe(5);
   });
 
-  test("what was stopped in one and gone on with in the other is gone on with in the first again: its words are taken", async () => {
+  test("a run stopped in one terminal and resumed in the other can be resumed in the first again: its input is accepted", async () => {
     const first = await talk([["One ", { stall: true }], ["Four."]]);
     first.ask("begin");
     await first.untilSeen("One");
@@ -57,7 +57,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await first.untilSeen("Two.");
     await first.untilSeen("· ready");
     await second.untilSeen("· ready");
-    // The second stops it once more: the pause that the first knows is not this one.
+    // The second stops it once more: the first terminal has read another pause.
     second.ask("and once more");
     await second.untilSeen("Three");
     second.press(ESC);
@@ -68,7 +68,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     expect(first.text()).not.toContain("✗");
   });
 
-  test("the way back in one lists what was said in the other, and what that did", async () => {
+  test("the rewind list of one terminal has the messages of the other, and their effects", async () => {
     const first = await talk([["One."]]);
     first.ask("begin");
     await first.untilSeen("One.");
@@ -110,7 +110,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await third.untilSeen("Three.");
   });
 
-  test("a thread that is chosen from the list is gone on with in the folder that it is about: what it asks to do is done there", async () => {
+  test("a thread that is chosen from the list continues in its own folder: its calls run there", async () => {
     const first = await talk([["I run it.", { call: "shell", id: "c1", args: { command: "pwd > where" } }]]);
     first.ask("say where");
     await first.untilSeen("Yes, once");
@@ -131,7 +131,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     expect(await other.exited).toBe(0);
   });
 
-  test("Ctrl-C in the list of threads quits as Esc does: there is nothing behind it that could hear a prompt", async () => {
+  test("Ctrl-C in the list of threads quits as Esc does: no prompt is below the list", async () => {
     const first = await talk([["One."]]);
     first.ask("an earlier thread");
     await first.untilSeen("One.");

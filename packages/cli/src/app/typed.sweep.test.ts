@@ -38,7 +38,7 @@ const sentences = [
   "eat that",
 ].flatMap((words, at) => ["", " please", " now", " ok", ` ${at}`].map((end) => words + end));
 
-/** Longer than Enter belongs to words that were sent: the next sentence meets a request that hears its keys. */
+/** Longer than the time for which Enter belongs to sent words: the next sentence meets a request that reads its keys. */
 const HEARD_MS = 1_100;
 
 /** Types each of them into a request, with Enter at the end. */

@@ -20,12 +20,12 @@ const { talk } = testTalks(wireServer, "deaf-app");
 
 const PROMPT = "Ask, or tell it";
 
-/** A shell that runs the program and then says how it ended and what the terminal is like; `pid` is the program's. */
+/** Starts a shell that runs the program, then prints its exit code and the modes of the terminal; `pid` is the program's. */
 async function inShell(env: Record<string, string> = {}): Promise<Terminal & { pid(): number }> {
   const folder = mkdtempSync(join(program.place, "out-"));
   const file = join(folder, "pid");
   const inner = `echo \\$\\$ > '${file}'; exec '${process.execPath}' '${program.main}' --model demo --no-mcp`;
-  // It stays a moment: what a pty is given last can be lost with its end.
+  // It stays a moment: the last bytes to a pty can be lost with its end.
   const script = `cd '${folder}'; bash -c "${inner}"; echo "exit $?"; stty -a; sleep 0.5`;
   const options = { env: { BELAY_DATA: join(folder, ".data"), BELAY_DEMO_DELAY_MS: "60", ...env } };
   const terminal = program.openShell(script, options);
@@ -103,7 +103,7 @@ describe("D40: the terminal is given back", () => {
     await untilRestored(terminal, 0);
   });
 
-  test("Ctrl-C clears what is typed first", async () => {
+  test("Ctrl-C clears the draft first", async () => {
     const terminal = await inShell();
     terminal.press("half a thought");
     await terminal.untilSeen("› half a thought");
@@ -134,7 +134,7 @@ describe("D40: the terminal is given back", () => {
   test.each([
     ["an exception that nobody caught", "throw new Error('dropped rope')"],
     ["a rejection that nobody owns", "Promise.reject(new Error('dropped rope'))"],
-  ])("by %s, which is told", async (_, code) => {
+  ])("by %s, which is reported", async (_, code) => {
     const late = `process.on("SIGUSR2", () => { ${code} })`;
     const terminal = await inShell({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(late)}` });
     process.kill(terminal.pid(), "SIGUSR2");
@@ -173,7 +173,7 @@ describe("D40: the terminal is given back", () => {
 
 describe("P16: after a signal it first stops the run", () => {
   test.each(["SIGTERM", "SIGHUP"] as const)(
-    "%s: the run is paused, how to go on is said, and it goes on",
+    "%s: the run is paused, the line to resume is printed, and it resumes",
     async (signal) => {
       const first = await talk([["Half an answer ", { stall: true }]]);
       first.ask("begin");

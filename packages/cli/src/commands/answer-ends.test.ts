@@ -42,7 +42,7 @@ const SIGNALS = [
 ] as const;
 
 test.each(SIGNALS)(
-  "%s: the command ends with all it started, that is on record, and the exit code tells it",
+  "%s: the command ends with all processes that it started, the stop is on record, and the exit code shows it",
   async (signal, code) => {
     const home = program.home();
     const { threadId } = await asked(home, "run date");
@@ -57,29 +57,26 @@ test.each(SIGNALS)(
   },
 );
 
-test.each(SIGNALS)(
-  "%s: what is asked beside it in the same thread stays open, and its answer counts",
-  async (signal, code) => {
-    const wire = await wireServer();
-    try {
-      const home = program.home();
-      wire.script([
-        { call: "shell", id: "c1", args: { command: "date" } },
-        { call: "write", id: "c2", args: { path: "made", text: "after all\n" } },
-      ]);
-      await home.belay(["-p", "go", "--ask", "pause", "--base-url", wire.url, "--model", "m"]);
-      const { child, ended, group } = await running(home, STUBBORN);
-      child.kill(signal);
-      expect(await ended).toMatchObject({ code, stdout: expect.stringContaining("approve: taken."), stderr: "" });
-      await untilGone(group);
-      const request = (await inbox(home)).find(({ tool }) => tool === "write");
-      expect(await home.belay(["answer", String(request?.id), "yes"])).toMatchObject({ code: 0 });
-      expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("after all\n");
-    } finally {
-      await wire.close();
-    }
-  },
-);
+test.each(SIGNALS)("%s: another request of the same thread stays open, and its answer counts", async (signal, code) => {
+  const wire = await wireServer();
+  try {
+    const home = program.home();
+    wire.script([
+      { call: "shell", id: "c1", args: { command: "date" } },
+      { call: "write", id: "c2", args: { path: "made", text: "after all\n" } },
+    ]);
+    await home.belay(["-p", "go", "--ask", "pause", "--base-url", wire.url, "--model", "m"]);
+    const { child, ended, group } = await running(home, STUBBORN);
+    child.kill(signal);
+    expect(await ended).toMatchObject({ code, stdout: expect.stringContaining("approve: taken."), stderr: "" });
+    await untilGone(group);
+    const request = (await inbox(home)).find(({ tool }) => tool === "write");
+    expect(await home.belay(["answer", String(request?.id), "yes"])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("after all\n");
+  } finally {
+    await wire.close();
+  }
+});
 
 test("a second signal ends it at once, and the command with it", async () => {
   const home = program.home();

@@ -10,7 +10,7 @@ import { type Home, testProgram } from "../testing/processes.ts";
 
 const program = testProgram();
 
-/** Changes what the store has of a request, behind its back. */
+/** Changes the stored copy of a request without the store. */
 async function damage(home: Home, id: string): Promise<void> {
   const db = await openDatabase(home.data);
   db.prepare("UPDATE request SET body = replace(body, 'touch', 'tough') WHERE id = ?").run(id);
@@ -34,7 +34,7 @@ describe("inbox and answer", () => {
     expect(await goOn(home, threadId)).toContain("ran\n[exit code 0]");
   });
 
-  test("Q4: no with its reason, other arguments, a question, and a result that stands for the call", async () => {
+  test("Q4: no with its reason, other arguments, a question, and a result in place of the call", async () => {
     const home = program.home();
     const no = await asked(home, "run touch made");
     expect((await home.belay(["answer", no.ids[0]!, "no,", "not", "today"])).stdout).toContain("reject: taken.");
@@ -81,7 +81,7 @@ describe("inbox and answer", () => {
     expect(existsSync(join(home.folder, "one"))).toBe(true);
   });
 
-  test("several are answered in any order, each by the beginning of its id; what is not clear changes nothing", async () => {
+  test("several are answered in any order, each by the beginning of its id; an ambiguous beginning changes nothing", async () => {
     const home = program.home();
     const { threadId, ids } = await asked(home, "three approvals");
     expect(ids).toHaveLength(3);

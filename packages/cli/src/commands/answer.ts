@@ -1,6 +1,6 @@
 // belay answer: answers a request from any terminal. The process that has the thread takes the answer; if no process
 // has it, the approved call runs here, in the folder of its thread, and this command waits for its end. After a signal
-// before that, it stops the call: nothing that it started outlives it, and what others are asked stays open.
+// before that, it stops the call: no process that it started outlives it, and requests to other people stay open.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
@@ -24,7 +24,7 @@ export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "confi
   readonly id: string;
   /** "yes", "no because …", or the answer to a question. */
   readonly words: string;
-  /** An answer that is no text, as JSON; of an approval, what stands for the result. */
+  /** An answer that is not text, as JSON; for an approval, a result in place of the call. */
   readonly value?: string;
   /** Other arguments to run with, as JSON. */
   readonly args?: string;

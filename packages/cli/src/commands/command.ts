@@ -5,7 +5,7 @@ import type { Texts } from "../texts/texts.ts";
 export interface CommandIo {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
-  /** How wide the terminal is; what is piped on is not cut. */
+  /** The width of the terminal; piped output is not cut. */
   readonly columns: number;
   readonly texts: Texts;
 }

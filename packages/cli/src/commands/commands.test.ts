@@ -103,7 +103,7 @@ describe("looking back", () => {
     expect(facts.map(({ seq }) => seq)).toEqual(facts.map((_, at) => at + 1));
   });
 
-  test("log --follow tells what another terminal does, until it is stopped", async () => {
+  test("log --follow prints the events of another terminal, until it is stopped", async () => {
     const home = program.home();
     await home.belay(["-p", "hello"]);
     const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
@@ -115,7 +115,7 @@ describe("looking back", () => {
     expect((await following.ended).code).toBe(0);
   });
 
-  test("export is a page of what was said and done, with cut answers as one, or everything as JSON", async () => {
+  test("export prints messages and calls as a page, with cut answers as one, or everything as JSON", async () => {
     const home = program.home();
     writeFileSync(join(home.folder, "README.md"), "```\ncode\n```\n");
     const running = home.start(["-p", "long 30", "--output-format", "stream-json"], {
@@ -146,7 +146,7 @@ describe("looking back", () => {
     ]);
   });
 
-  test("S4: of a command that was cut off, log and export show what it had said, as text", async () => {
+  test("S4: log and export show the output of a command that was cut off, as text", async () => {
     const home = program.home();
     const rule = { tool: "shell", effect: "allow" };
     mkdirSync(home.config);
@@ -162,7 +162,7 @@ describe("looking back", () => {
 });
 
 describe("rules", () => {
-  test("TC5: the built-in ones and those of one's own file are shown, and a call is explained by both", async () => {
+  test("TC5: the built-in rules and those of the person's file are shown, and a call is explained by both", async () => {
     const home = program.home();
     const explain = async (tool: string, args: object) =>
       (await home.belay(["rules", "explain", tool, JSON.stringify(args)])).stdout;

@@ -30,7 +30,7 @@ export function decidedIn(facts: readonly Fact[]): ReadonlyMap<string, Decided> 
   return all;
 }
 
-/** How, and by whom. */
+/** Returns the decision and the person. */
 export function howDecided({ by, answer }: Decided, { dialog }: Texts): string {
   const words = {
     approve: dialog.approved,

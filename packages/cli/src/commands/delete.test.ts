@@ -1,4 +1,4 @@
-// A person deletes threads: real processes, and a real terminal where one is asked.
+// A person deletes threads: real processes, and a real terminal for the question.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ test("by the beginning of its id, all or none; without a terminal only by --yes"
   expect((await home.belay(["delete", c, "--yes", "--json"])).stdout).toBe(`{"id":"${c}","deleted":true}\n`);
 });
 
-test("what waits for a person in it is asked no more; T2: a fork keeps its past", async () => {
+test("its open requests leave the inbox; T2: a fork keeps its past", async () => {
   const home = program.home();
   const parent = await threadOf(home, "think");
   const fork = await threadOf(home, "help", "--resume", parent, "--fork");
@@ -73,7 +73,7 @@ test("C3: one that is running stays, and the others go", async () => {
   expect(await threads(home)).toEqual([busy]);
 });
 
-test("on a terminal it shows what goes, and only a plain yes is a yes", async () => {
+test("on a terminal it lists the threads to delete, and only a plain yes is a yes", async () => {
   const home = program.home();
   const id = await threadOf(home, "think");
   const env = { BELAY_DATA: home.data, BELAY_CONFIG: home.config };

@@ -23,7 +23,7 @@ const silent: Model = {
 export async function openDesk(options: { readonly dataFolder?: string }): Promise<Desk> {
   const dataFolder = dataFolderOf(options.dataFolder);
   const db = await openDatabase(dataFolder);
-  // The commands say themselves what the log would say.
+  // The commands report what the log would report.
   const log = () => {};
   const runner = createRunner({ agent: agent({ name: AGENT, model: silent }), store: sqliteStore(db), log });
   return {

@@ -46,7 +46,7 @@ export async function exportThread(options: ExportCommand, io: CommandIo): Promi
   }
 }
 
-/** Those of the root, an answer that was cut and gone on with as one. */
+/** Returns the messages of the root, with a cut answer and its continuation as one. */
 export function messagesOf(facts: readonly Fact[]): Message[] {
   const messages: Message[] = [];
   for (const fact of facts) {
@@ -59,7 +59,7 @@ export function messagesOf(facts: readonly Fact[]): Message[] {
   return messages;
 }
 
-/** Each message that made calls, followed by what they gave. */
+/** Returns each message that made calls, followed by their results. */
 function withResults(facts: readonly Fact[]): Message[] {
   const results = resultsOf(facts);
   return messagesOf(facts).flatMap((message) => {

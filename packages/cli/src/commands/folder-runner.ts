@@ -1,7 +1,7 @@
 // One runner for threads of several folders. A thread is about one folder: its tools, its rules and its guides are those of
 // that folder, so each folder has a setup of its own, opened when one of its threads is first asked for. Invariants:
 // 1. A thread runs on the setup of its own folder and on no other, by whichever verb, and by the worker as well.
-// 2. A thread whose folder has moved is read, stopped and deleted as before; whatever would run in it is refused.
+// 2. A thread whose folder has moved is read, stopped and deleted as before; a run in it is refused.
 
 import { randomUUID } from "node:crypto";
 import { BelayError, type Runner } from "@belay/core";
@@ -31,7 +31,7 @@ const BY_THREAD: ReadonlySet<string> = new Set([
 /** Of those, the verbs that any runner of the store can do. They need the folder only if this process runs the thread. */
 const ANYWHERE: ReadonlySet<string> = new Set(["interrupt", "pause", "terminate"]);
 
-/** How long a folder whose worker could not begin is left alone. */
+/** The wait before a folder whose worker could not start is tried again. */
 const NEXT_TRY_MS = 30_000;
 
 export interface FolderRunner {
@@ -47,7 +47,7 @@ export interface FolderRunnerOptions extends SetupOptions {
 
 type WorkOptions = NonNullable<Parameters<Runner["work"]>[0]>;
 
-/** With `given`, a setup that is open already stands for its own folder, and stays open on close(). */
+/** With `given`, an open setup serves its own folder, and stays open on close(). */
 export async function folderRunner(
   { onTrouble, ...options }: FolderRunnerOptions,
   given?: BelaySetup,

@@ -1,13 +1,13 @@
-// The commands where the environment says Chinese.
+// The commands in an environment that says Chinese.
 import { describe, expect, test } from "vitest";
 import { testProgram } from "../testing/processes.ts";
 
 const program = testProgram();
 
-describe("in Chinese, where the environment says so", () => {
+describe("in Chinese, if the environment says so", () => {
   const env = { LANG: "zh_CN.UTF-8" };
 
-  test("log and export say what happened; --json and the model's words stay as they are", async () => {
+  test("log and export are in Chinese; --json and the model's words stay as they are", async () => {
     const home = program.home();
     const paused = await home.belay(["-p", "run touch made", "--ask", "pause", "--output-format", "json"], { env });
     const { threadId, interrupts } = JSON.parse(paused.stdout) as { threadId: string; interrupts: { id: string }[] };
@@ -28,7 +28,7 @@ describe("in Chinese, where the environment says so", () => {
     expect((await home.belay(["threads"], { env })).stdout).toContain("已完成");
   });
 
-  test("what our tools ask, in the inbox and at the end of a run; what others ask stays in their words", async () => {
+  test("requests of our tools, in the inbox and at the end of a run; requests of other tools stay in their words", async () => {
     const home = program.home();
     const paused = await home.belay(["-p", "three approvals", "--ask", "pause"], { env });
     expect(paused.stderr).toMatch(/等待你的回答：新建 notes\/one\.txt？ 回答：belay answer \S+ yes/);
@@ -62,7 +62,7 @@ describe("in Chinese, where the environment says so", () => {
     expect((await home.belay(["log", "--help", "--lang=zh"])).stdout).toContain("以时间线显示会话");
   });
 
-  test("what goes wrong: the program's own problems, and arguments that mean nothing", async () => {
+  test("errors: the program's own problems, and invalid arguments", async () => {
     const home = program.home();
     const says = async (...args: string[]) => {
       const { code, stdout, stderr } = await home.belay(args, { env });

@@ -1,4 +1,4 @@
-// belay inbox: what waits for a person, over all threads, with what they need to decide.
+// belay inbox: the open requests of all threads, with the details that a decision needs.
 
 import type { DamagedRequest, InboxItem } from "@belay/core";
 import { allRequests } from "../all-threads.ts";
@@ -24,7 +24,7 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
       if (items.length === 0 && damaged.length === 0) io.stderr.write(`${io.texts.commands.inboxEmpty}\n`);
       io.stdout.write(items.map((item) => describe(item, folderOf(item), io.texts)).join("\n"));
     }
-    // Beside the list, and in the exit code: what is listed is not all there is.
+    // Reported on stderr and in the exit code: the list is not complete.
     for (const each of damaged) io.stderr.write(`${damageOf(each, io.texts)}\n`);
     return damaged.length === 0 ? EXIT.done : EXIT.failed;
   } finally {

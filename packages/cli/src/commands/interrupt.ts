@@ -1,4 +1,4 @@
-// belay interrupt: stops a thread's run, whichever process is running it, and says what that did.
+// belay interrupt: stops a thread's run, in any process, and prints the receipt.
 
 import { allThreads } from "../all-threads.ts";
 import { factsOf } from "../facts.ts";

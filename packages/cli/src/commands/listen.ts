@@ -1,4 +1,4 @@
-// Listens with a web handler on a port of this machine, and opens addresses in the browser.
+// Serves a web handler at a port of this machine, and opens addresses in the browser.
 
 import { spawn } from "node:child_process";
 import type { Server } from "node:http";

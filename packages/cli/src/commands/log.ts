@@ -38,7 +38,7 @@ export async function log(options: LogCommand, io: CommandIo): Promise<number> {
   }
 }
 
-/** Remembers when each run and each call began, to tell how long they took. */
+/** Remembers when each run and each call began, to print how long they took. */
 function timeline(io: CommandIo): (fact: Fact) => void {
   let runId: string | undefined;
   let began = 0;
@@ -118,7 +118,7 @@ function tellFact(fact: Fact, says: Texts["log"]): Row[] {
     case "run-start":
       return inner === "" ? [] : [[says.child, fact.runPath]];
     default:
-      // A newer runtime may have more to tell.
+      // A newer runtime may write other facts.
       return [[(fact as Fact).type, ""]];
   }
 }

@@ -58,7 +58,7 @@ export async function login(given: string, options: McpOptions, io: CommandIo): 
   );
   const file = signInFile(dataFolderOf(options.dataFolder), name, config);
   const signIn = new SignIn(file, config.kind === "http" ? (config.oauth ?? {}) : {}, landing.redirectUrl);
-  // The port is another one each time: what was registered with an earlier one is of no use.
+  // The port differs each time: a registration with an earlier one cannot be used.
   signIn.invalidateCredentials("all");
   const server = new McpServer(name, config, { folder, signIn, visit: landing.visit });
   try {

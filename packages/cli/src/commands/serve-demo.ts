@@ -11,7 +11,7 @@ export interface ServeDemoOptions {
   readonly port: number;
   readonly host: string;
   readonly open?: boolean;
-  /** Set by the demo itself: the store in whose middle of an import this process is to be killed. */
+  /** Set by the demo itself: the store of the process that is to be killed in the middle of an import. */
   readonly demoCrash?: string;
 }
 

@@ -82,7 +82,30 @@ test("a server killed in mid-answer leaves a crash, and the worker of the next o
   expect(items.filter(({ type }) => type === "run-end")).toMatchObject([{ runId: run.runId, status: "completed" }]);
 });
 
-test("the worker moves a thread of another folder in that folder, and leaves one whose folder is gone", async () => {
+test("belay serve --work 0 leaves inputs and what a killed front left behind to belay work, another process", async () => {
+  const home = program.home();
+  const front = await served(home, ["--work", "0"]);
+  const belay = connect({ url: front.url, token: front.token });
+  await (await belay.run("Say hello.", { threadId: "queued" })).result;
+  await belay.open("queued").enqueue("Say it again.");
+  const run = await belay.open("cut").run("Say hello, and tell me what you can do.");
+  for await (const event of run) if (event.type === "text-delta") break;
+  front.child.kill("SIGKILL");
+  await front.ended;
+  const next = await served(home, ["--work", "0"]);
+  const again = connect({ url: next.url, token: next.token });
+  expect(await again.open("queued").look()).toMatchObject({ state: "completed", waiting: [{ kind: "input" }] });
+  expect(await again.open("cut").look()).toMatchObject({ state: "paused", pauseType: "crash" });
+  const worker = home.start(["work", "--concurrency", "2"]);
+  // The front sees what the worker does.
+  await expect.poll(async () => (await again.open("cut").look()).state).toBe("completed");
+  await expect.poll(async () => (await again.open("queued").look()).waiting).toEqual([]);
+  await expect.poll(async () => (await again.open("queued").look()).state).toBe("completed");
+  worker.child.kill("SIGTERM");
+  expect((await worker.ended).code).toBe(143);
+});
+
+test("the worker moves a thread of another folder in that folder, and leaves a thread alone if its folder is gone", async () => {
   const home = program.home();
   const [other, gone] = ["other", "gone"].map((name) => join(home.folder, name)) as [string, string];
   for (const folder of [other, gone]) {

@@ -1,5 +1,5 @@
-// belay serve: the threads of this machine over HTTP, for pages and programs. It listens at this machine's own address unless
-// it is given a token.
+// belay serve: the threads of this machine over HTTP, for pages and programs. It serves only this machine unless it has a
+// token.
 
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";

@@ -3,7 +3,7 @@
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, width } from "../terminal/width.ts";
 
-/** The last column takes what is left of the row. */
+/** The last column takes the rest of the row. */
 export function table(rows: readonly (readonly string[])[], columns: number): string {
   const clean = rows.map((row) => row.map((cell) => sanitizeLine(cell, 400)));
   const count = Math.max(0, ...clean.map((row) => row.length));

@@ -10,7 +10,7 @@ import { folderOfThread, noteThread, readNote } from "./thread-notes.ts";
 describe("where things are kept", () => {
   const env = { HOME: "/home/me" };
 
-  test("what was given, then the variable, then XDG, then where the system keeps such things", () => {
+  test("the option, then the variable, then XDG, then the default of the system", () => {
     expect(dataFolderOf("/given", { ...env, BELAY_DATA: "/own" }, "linux")).toBe("/given");
     expect(dataFolderOf(undefined, { ...env, BELAY_DATA: "/own", XDG_DATA_HOME: "/xdg" }, "linux")).toBe("/own");
     expect(dataFolderOf(undefined, { ...env, XDG_DATA_HOME: "/xdg" }, "linux")).toBe("/xdg/belay");
@@ -22,7 +22,7 @@ describe("where things are kept", () => {
   });
 });
 
-describe("what a store says", () => {
+describe("the errors of a store", () => {
   const said = (code: string, reason: string, cause?: object) =>
     Object.assign(new Error(reason, { cause }), { code, details: { threadId: "t", reason } });
   const told = (error: unknown) => storeProblem(error, () => "/data");
@@ -37,7 +37,7 @@ describe("what a store says", () => {
       expect(told(error)).toMatchObject({ code: "DATA_FOLDER", details: { folder: "/data" }, cause: error });
   });
 
-  test("is known by what the database itself said", async () => {
+  test("is known by the error of the database itself", async () => {
     const data = mkdtempSync(join(tmpdir(), "belay-store-"));
     const db = await openDatabase(data);
     const store = sqliteStore(db);
@@ -73,14 +73,14 @@ describe("what a store says", () => {
   });
 });
 
-describe("what is noted of a thread", () => {
+describe("the note of a thread", () => {
   let data: string;
   beforeEach(() => {
     data = mkdtempSync(join(tmpdir(), "belay-notes-"));
   });
   afterEach(() => rmSync(data, { recursive: true, force: true }));
 
-  test("its folder is found by its id, or by a beginning that only it has; whatever the id, the file stays in its place", () => {
+  test("its folder is found by its id, or by a unique beginning; with any id the file stays in its place", () => {
     noteThread(data, "abc1", { folder: "/one" });
     noteThread(data, "abd2", { folder: "/two" });
     noteThread(data, "../../etc/passwd", { folder: "/three" });

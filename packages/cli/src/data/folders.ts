@@ -1,4 +1,4 @@
-// Where things are kept: threads in the data folder, what people write by hand in the config folder.
+// The folders of the program: threads in the data folder, files that people write by hand in the config folder.
 
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
@@ -21,7 +21,7 @@ export function configFolderOf(given: string | undefined, env: Env = process.env
   return join(base(env, platform, "XDG_CONFIG_HOME", ".config", "APPDATA"), "belay");
 }
 
-/** Where the person is, with all links resolved; npm changes to its package's folder. */
+/** Returns the folder that the person is in, with all links resolved; npm changes to its package's folder. */
 export function currentFolder({ npm_lifecycle_event, INIT_CWD }: Env = process.env): string {
   return whereWeAre(() => realpathSync(npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd()));
 }
@@ -40,7 +40,7 @@ export function storeProblem(error: unknown, folder: () => string): unknown {
   try {
     return namedProblem(error, folder);
   } catch {
-    // Where the folder cannot be named, this is still what happened.
+    // This error holds also if the folder cannot be named.
     return error;
   }
 }
@@ -63,7 +63,7 @@ interface Told {
 /** SQLite's PERM, READONLY, IOERR and CANTOPEN. */
 const DISK: ReadonlySet<number> = new Set([3, 8, 10, 14]);
 
-/** Whatever else a store can fail with is not mended by room, and not by another folder. */
+/** Other failures of a store are not repaired by more room or another folder. */
 function isOfTheDisk(cause: unknown): boolean {
   const { errcode, syscall } = (cause ?? {}) as { readonly errcode?: number; readonly syscall?: string };
   // The upper bytes say more of the same.
@@ -94,7 +94,7 @@ function base(env: Env, platform: NodeJS.Platform, xdg: string, below: string, w
   return join(home, below);
 }
 
-/** A path that begins where the person is. */
+/** Returns a path relative to the folder that the person is in. */
 function absolute(path: string): string {
   return whereWeAre(() => resolve(path));
 }

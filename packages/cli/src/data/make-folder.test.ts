@@ -3,7 +3,7 @@ import { testProgram } from "../testing/processes.ts";
 
 const program = testProgram();
 
-test("a folder that the system refuses to make is reported, and not tried for ever", async () => {
+test("a folder that the system refuses to make is reported, and not tried again without end", async () => {
   const home = program.home();
   for (const args of [["threads"], ["-p", "help"]]) {
     const { code, stdout, stderr } = await home.belay([...args, "--data", "/proc/belay/data"]);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** With those above it, for its owner only. Node's own way to do so never ends where the system says ENOENT of a folder whose
- * parent is there, as /proc does. */
+/** Makes a folder and those above it, for its owner only. Node's own way never ends if the system reports ENOENT for a folder with
+ * an existing parent, as /proc does. */
 export function makeFolder(folder: string): void {
   const parent = dirname(folder);
   if (parent !== folder && !existsSync(parent)) makeFolder(parent);

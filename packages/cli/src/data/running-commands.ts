@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "./make-folder.ts";
@@ -13,7 +13,7 @@ export interface RunningCommand {
   readonly callId: string;
   readonly command: string;
   readonly pid: number;
-  /** As the system tells it, which differs between systems. */
+  /** In the form of the system, which differs between systems. */
   readonly startedAt: string;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -32,14 +32,16 @@ export function noteCommand(dataFolder: string, command: Omit<RunningCommand, "s
   try {
     makeFolder(folderOf(dataFolder));
     const record: RunningCommand = { ...command, startedAt, since: Date.now() };
-    writeFileSync(file, JSON.stringify(record), { mode: 0o600 });
+    // Whole or not at all: this process may be killed at any moment.
+    writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
   } catch {
     // Without room for it only the question after a crash is poorer; the command itself can run.
   }
   return () => rmSync(file, { force: true });
 }
 
-/** The commands of a thread whose processes still run. Records of others that have ended are removed. */
+/** Returns the commands of a thread that still run. Records of commands that have ended are removed. */
 export function stillRunning(dataFolder: string, threadId: string): readonly RunningCommand[] {
   return recordsIn(dataFolder).filter((record) => {
     if (isRunning(record)) return record.threadId === threadId;

@@ -1,6 +1,6 @@
 import type { Store } from "@belay/core";
 
-/** So many threads of all folders are looked through for those of one. A thread whose folder is gone stays due. */
+/** The number of threads of all folders that are searched for those of one. A thread whose folder is gone stays due. */
 const MOST = 1_000;
 
 /** The store, with a worker that finds only the threads that `works` picks. Every other read stays whole. */

@@ -38,7 +38,7 @@ export function readNote(dataFolder: string, threadId: string): ThreadNote | und
   }
 }
 
-/** Throws `FOLDER_OTHER`: what a thread asks is about its folder, and is done there or not at all. */
+/** Throws `FOLDER_OTHER`: the requests of a thread are about its folder, and take effect there or not at all. */
 export function checkFolder(dataFolder: string, threadId: string, folder: string): void {
   const about = readFolder(dataFolder, threadId);
   if (about !== undefined && about !== folder) throw problem("FOLDER_OTHER", { thread: threadId, about, folder });
@@ -65,7 +65,7 @@ export function forgetThread(dataFolder: string, threadId: string): void {
   inDataFolder(dataFolder, () => rmSync(fileOf(dataFolder, threadId), { force: true }));
 }
 
-/** Returns the folder of the one thread whose id begins like this; undefined if there is none, or more than one. */
+/** Returns the folder of the only thread with this beginning of its id; undefined if none or several match. */
 export function folderOfThread(dataFolder: string, given: string): string | undefined {
   const exact = readNote(dataFolder, given);
   if (exact !== undefined || !/^[A-Za-z0-9-]+$/.test(given)) return exact?.folder;

@@ -1,7 +1,7 @@
 // The exit codes of the program. Documented in docs/cli.md; scripts rely on them.
 
 export const EXIT = {
-  /** The run was completed, or the command did what it was asked. */
+  /** The run was completed, or the command succeeded. */
   done: 0,
   /** The run failed, or the command could not be done. */
   failed: 1,

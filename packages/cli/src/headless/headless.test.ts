@@ -29,7 +29,7 @@ describe("one answer", () => {
     expect(stdout).toMatch(/^Hello\. I am no real model: [^\n]+\n$/);
   });
 
-  test("the prompt comes by a pipe, by - and, with --stdin, after what was given", async () => {
+  test("the prompt comes by a pipe, by - and, with --stdin, after the argument", async () => {
     const { belay } = program.home();
     expect((await belay([], { input: "hello\n" })).stdout).toContain("Hello.");
     expect((await belay(["-p", "-"], { input: "hello" })).stdout).toContain("Hello.");
@@ -76,7 +76,7 @@ describe("one answer", () => {
     expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
   });
 
-  test("what a model or a file says cannot draw: escapes are taken out of text, and spelt in JSON", async () => {
+  test("text of a model or a file cannot draw: escapes are taken out of text, and spelt in JSON", async () => {
     const { belay, folder } = program.home();
     writeFileSync(join(folder, "evil.txt"), "a\u001b]0;title\u0007b\u001b[2Jc\u009b31md\u202ee\n");
     const text = (await belay(["-p", "read evil.txt"])).stdout;
@@ -89,7 +89,7 @@ describe("one answer", () => {
 });
 
 describe("how it ends", () => {
-  test("a failure is 1, with the words and what to do on stderr; --continue tries again", async () => {
+  test("a failure is 1, with the message and the hint on stderr; --continue tries again", async () => {
     const wire = await wireServer();
     try {
       const { belay } = program.home();

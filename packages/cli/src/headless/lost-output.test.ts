@@ -87,7 +87,7 @@ describe("output that cannot be written", () => {
     }
   });
 
-  test("what waits for a person does so where the words about it are lost", async () => {
+  test("a request stays open if the message about it is lost", async () => {
     const home = program.home();
     for (const format of ["text", "json"]) {
       const { child, ended } = home.start(["-p", "run touch made", "--ask", "pause", "--output-format", format]);

@@ -193,7 +193,7 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
   };
 }
 
-/** An error as a person reads it: what happened, and on the next line what to do. */
+/** Returns an error as a person reads it: the problem, and on the next line the next action. */
 export function errorLines(error: unknown, texts: Texts): string {
   const known = forPeople(error);
   if (known !== undefined) return sanitizeLine(problemWords(known, texts), 2_000);

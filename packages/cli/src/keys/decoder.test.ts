@@ -80,7 +80,7 @@ test.each(known)("%j is the same key, whole, byte by byte, and cut at every plac
 });
 
 test("any keys after one another, split anywhere, are those keys", () => {
-  // Where a lone ESC is followed by more in the same moment, the two are one key: no sequence here ends in one.
+  // If more bytes follow a lone ESC in the same moment, they are one key: no sequence here ends in one.
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...known), { minLength: 1, maxLength: 8 }),
@@ -118,7 +118,7 @@ test("ESC alone is the key, ESC ESC is two, ESC ESC ESC is three", () => {
   expect(keysOf(ESC, ESC, ESC)).toEqual(["escape", "escape", "escape"]);
 });
 
-test("a lone ESC becomes the key by itself, after a moment; the beginning of an arrow key never does", async () => {
+test("a lone ESC becomes the key after a moment; the beginning of an arrow key never does", async () => {
   const keys: string[] = [];
   const decoder = new KeyDecoder(({ name }) => keys.push(name));
   decoder.feed(ESC);

@@ -4,12 +4,12 @@
 //    A terminal that has reported the kitty keyboard protocol writes the ESC key as a sequence of its own: there a lone ESC
 //    byte is always the beginning of a key.
 // 3. If the rest of an arrow key comes after its ESC has become a key, the rest is dropped: it is never typed.
-// 4. Pasted text is text, whatever is in it; the reports of a terminal about itself are never typed. One exception: an ESC
-//    in the paste that silence follows ends the paste, whose own end was lost, and is the key.
+// 4. Pasted text is text, with any content; the reports of a terminal about itself are never typed. One exception: an ESC
+//    in the paste that silence follows ends a paste without an end, and is the key.
 
 import { StringDecoder } from "node:string_decoder";
 
-/** "text" and "paste" carry what was typed; a "report" is what a terminal answers when it is asked about itself. */
+/** "text" and "paste" carry the typed text; a "report" is the answer of a terminal to a question about itself. */
 export interface Key {
   readonly name: string;
   readonly text?: string;
@@ -66,7 +66,7 @@ const sameByte: Readonly<Record<string, string>> = {
 
 /** The ESC key at the end of a text, as either kind of terminal writes it. */
 const escapeAtEnd = new RegExp(`(?:${ESC}|${ESC}\\[27(?:;1)?u)$`);
-/** The rest of a key whose ESC came alone: of CSI, or the two bytes of SS3. */
+/** The rest of a key after a lone ESC: of CSI, or the two bytes of SS3. */
 const lateRest = /^(?:\[[0-9;]*[A-Za-z~]|O[A-HM]$)/;
 /** The answer of a terminal that knows the kitty keyboard protocol: the flags that are on. */
 const kittyReport = /^\?(\d+)$/;
@@ -111,7 +111,7 @@ export class KeyDecoder {
     this.#timer = setTimeout(() => (this.#due = setImmediate(() => this.flush())), this.#waitMs());
   }
 
-  /** Nothing follows: what is waiting is what it is. */
+  /** Ends the wait: the bytes so far are the key. */
   flush(): void {
     this.#forget();
     const pending = this.#pending;
@@ -127,7 +127,7 @@ export class KeyDecoder {
     for (const _ of pending) this.#onKey({ name: "escape" });
   }
 
-  /** Forgets what is not complete; nothing is handed out later. */
+  /** Drops an incomplete sequence; it never becomes a key. */
   stop(): void {
     this.#forget();
     this.#pending = "";
@@ -214,7 +214,7 @@ export class KeyDecoder {
     const found = csi.exec(rest);
     if (found === null) {
       if (csiBegun.test(rest) && rest.length < MOST_REPORTED) return 0;
-      // No sequence at all: ESC [ is gone, and what follows is read as it is.
+      // Not a sequence: ESC [ is dropped, and the rest is read as text.
       return 1;
     }
     const report = found[2] === "u" ? kittyReport.exec(found[1]!) : null;
@@ -237,7 +237,7 @@ export class KeyDecoder {
       this.#endPaste(text.slice(0, end));
       return end + PASTE_END.length;
     }
-    // Its end may be there in part.
+    // Part of its end may have arrived.
     const whole = Math.max(0, text.length - PASTE_END.length + 1);
     if (whole === 0) return 0;
     this.#pasted!.push(text.slice(0, whole));
@@ -264,7 +264,7 @@ function controlName(character: string): string | undefined {
   return code >= 1 && code <= 26 ? `ctrl-${String.fromCharCode(code + 96)}` : undefined;
 }
 
-/** The name of a CSI sequence, with what was held down; undefined for what is no key. */
+/** Returns the name of a CSI sequence, with its modifiers; undefined if it is not a key. */
 function csiName(params: string, final: string, prefix: string): string | undefined {
   const [first = "", second = "", third = ""] = params.split(";").map((param) => param.split(":")[0]!);
   if (final === "Z") return `${prefix}back-tab`;

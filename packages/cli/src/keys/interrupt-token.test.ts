@@ -67,7 +67,7 @@ test("a second trigger ends all grace: a deaf tool is left behind at once", asyn
   await run.result;
 });
 
-test("D37, D38: what is typed meanwhile fills the buffer, backspace edits it, and it is taken once", () => {
+test("D37, D38: keys typed during a run fill the buffer, backspace edits it, and it is taken once", () => {
   const token = new InterruptToken();
   token.type("focus on 🧗‍♀️x");
   token.backspace();
@@ -77,7 +77,7 @@ test("D37, D38: what is typed meanwhile fills the buffer, backspace edits it, an
   expect(token.buffer).toBe("");
 });
 
-test("D36, D37: Enter hands in what was typed; clear empties both", () => {
+test("D36, D37: Enter hands in the typed text; clear empties both", () => {
   const token = new InterruptToken();
   expect(token.submit()).toBe(false);
   token.type("one");

@@ -1,11 +1,11 @@
 // The bridge from keys and signals to a session. Invariants:
-// 1. trigger() does nothing where no session is bound, or the one that is has nothing to stop.
+// 1. trigger() does nothing if no session is bound, or the bound session has nothing to stop.
 // 2. Until clear(), trigger() stops once: a second one only ends all grace.
-// 3. What is typed meanwhile is kept until it is taken, once, or cleared.
+// 3. Text typed during a run is kept until it is taken, once, or cleared.
 
 import type { InterruptOptions, Receipt, Session } from "@belay/core";
 
-/** Of a session, what the token needs. */
+/** The part of a session that the token needs. */
 export type Stoppable = Pick<Session, "interrupt">;
 
 export class InterruptToken {
@@ -15,7 +15,7 @@ export class InterruptToken {
   #pending: string[] = [];
   #waiting = new Set<() => void>();
 
-  /** From now on trigger() stops this session. What was triggered before is of no account to it. */
+  /** From now on trigger() stops this session. An earlier trigger does not count for it. */
   bind(session: Stoppable): void {
     this.#session = session;
     this.#stopping = undefined;
@@ -37,7 +37,7 @@ export class InterruptToken {
 
   /**
    * Stops the session's run. The signal is set before this returns; the receipt comes when the work has stopped. Asked again
-   * before clear(), it is the same stop, and waits for no tool any more. Undefined where nothing is bound.
+   * before clear(), it is the same stop, and no longer waits for tools. Returns undefined if no session is bound.
    */
   trigger(options: InterruptOptions = {}): Promise<Receipt> | undefined {
     const session = this.#session;
@@ -70,7 +70,7 @@ export class InterruptToken {
     });
   }
 
-  /** Ready for the next stop; what was typed, and what was handed in, is gone. */
+  /** Prepares for the next stop; typed and handed-in text is dropped. */
   clear(): void {
     this.#stopping = undefined;
     this.#typed = "";

@@ -1,5 +1,5 @@
-// Which MCP servers there are: mcp.json in the config folder, in the form that other programs use; and .mcp.json of the
-// folder, once the person has said in mcp.json that this folder is trusted: what it names are commands that would run.
+// The configured MCP servers: mcp.json in the config folder, in the form that other programs use; and .mcp.json of the
+// folder, once the person has said in mcp.json that this folder is trusted: it names commands that would run.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ export function readMcpConfig(configFolder: string, folder: string, env: Env = p
   const trusted = textsOf(mine.trustedFolders ?? [], own, "trustedFolders").includes(folder);
   const theirs = trusted && existsSync(ofFolder) ? readFile(ofFolder) : {};
   const servers = new Map<string, ServerConfig>();
-  // A server that is switched off in the person's own file is off, whatever other files name it.
+  // A server that is switched off in the person's own file is off, also if other files name it.
   for (const [name, config] of [...serversOf(theirs, ofFolder, env), ...serversOf(mine, own, env)]) {
     if (config === undefined) servers.delete(name);
     else servers.set(name, config);
@@ -59,7 +59,7 @@ function readFile(file: string): Fields {
   return fieldsOf(read, file, "it");
 }
 
-/** Undefined stands for one that is switched off. */
+/** Undefined is a server that is switched off. */
 function serversOf(config: Fields, file: string, env: Env): [string, ServerConfig | undefined][] {
   const servers = fieldsOf(config.mcpServers ?? {}, file, "mcpServers");
   return Object.entries(servers).map(([name, given]) => [name, serverOf(fieldsOf(given, file, name), file, name, env)]);
@@ -97,7 +97,7 @@ function serverOf(given: Fields, file: string, name: string, env: Env): ServerCo
   throw refuse("it needs either a command or a url");
 }
 
-/** `${NAME}` is what the environment says, `${NAME:-else}` that or else: keys need not stand in the file. */
+/** Replaces `${NAME}` by the variable of the environment, and `${NAME:-else}` by the variable or the default: keys need not stand in the file. */
 function expand(text: string, env: Env, missing: (variable: string) => Error): string {
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_, variable: string, otherwise?: string) => {
     const value = env[variable] ?? otherwise;

@@ -89,7 +89,7 @@ describe("servers that others wrote", () => {
     });
   });
 
-  test("what only reads runs, what writes asks, and the answer reaches the server", async () => {
+  test("a tool that only reads runs, one that writes asks, and the answer reaches the server", async () => {
     writeFileSync(join(folder, "a.txt"), "from disk\n");
     const connected = await connect({ files: node(filesystem, folder) });
     const reading = await calling(connected, "files__read_text_file", { path: join(folder, "a.txt") });
@@ -149,7 +149,7 @@ describe("servers that others wrote", () => {
     await close();
   });
 
-  test("a question of the server is a request with its schema; what does not fit is refused, what fits goes back", async () => {
+  test("a question of the server is a request with its schema; an answer that does not fit is refused, one that fits goes back", async () => {
     const permissions = { rules: [{ tool: "every__*", effect: "allow" as const }] };
     const { runner, session, close } = await calling(
       await connect({ every: node(everything) }, permissions),
@@ -193,7 +193,7 @@ describe("servers that others wrote", () => {
     await close();
   });
 
-  test("a server does not get the keys of this program, only what its config gives it", async () => {
+  test("a server does not get the keys of this program, only the variables of its config", async () => {
     process.env.ANTHROPIC_API_KEY = "sk-secret";
     try {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: as it stands in the file.
@@ -348,7 +348,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
-/** Answers what it is greeted with after a while, and never says what tools it has. */
+/** Answers the greeting after a while, and never lists its tools. */
 const SLOW = `import { createInterface } from "node:readline";
 const send = (answer) => setTimeout(() => console.log(JSON.stringify({ jsonrpc: "2.0", ...answer })), 400);
 createInterface({ input: process.stdin }).on("line", (line) => {

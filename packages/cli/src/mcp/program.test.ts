@@ -14,7 +14,7 @@ const everything = fileURLToPath(
   new URL("../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js", import.meta.url),
 );
 
-test("a tool of a server is called, what it asks is answered from another terminal, and SIGINT cancels a call on its wire", async () => {
+test("a tool of a server is called, its question is answered from another terminal, and SIGINT cancels a call on its wire", async () => {
   const wire = await wireServer();
   try {
     const home = program.home();
@@ -57,7 +57,7 @@ test("a tool of a server is called, what it asks is answered from another termin
   }
 });
 
-test("signing in at a server on the web: by a browser once, by what is kept from then on", async () => {
+test("signing in at a server on the web: by a browser once, by the kept grant from then on", async () => {
   const suite = fileURLToPath(
     new URL("../../../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
   );
@@ -91,7 +91,7 @@ test("signing in at a server on the web: by a browser once, by what is kept from
     expect((statSync(join(home.data, "mcp", kept!)).mode & 0o777).toString(8)).toBe("600");
     expect((await home.belay(["mcp"])).code).toBe(0);
 
-    // Another server under the same name: what was granted is not for it.
+    // Another server under the same name: the grant is not for it.
     const sent: (string | undefined)[] = [];
     const other = createServer(({ headers }, response) => {
       sent.push(headers.authorization);

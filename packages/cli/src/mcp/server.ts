@@ -22,7 +22,7 @@ export interface Elicitation {
   readonly url?: string;
 }
 
-/** The call that hears what the server asks. */
+/** The call that gets the questions of the server. */
 export interface CallListener {
   elicit(asked: Elicitation): Promise<ElicitResult>;
 }
@@ -38,10 +38,10 @@ export interface ServerOptions {
 
 export type CallOutcome = CallToolResult | InputRequiredResult;
 
-/** A person may take days to answer in the middle of a call; what a call may take is up to its tool. */
+/** A person may take days to answer in the middle of a call; the tool bounds the time of a call. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const CONNECT_MS = 15_000;
-/** A server that is never content is not asked for ever. */
+/** Bounds the rounds with a server that never accepts an answer. */
 const MOST_VISITS = 3;
 /** Servers that know nothing of the question which protocol they speak may not answer it at all. */
 const PROBE_MS = 3_000;

@@ -1,6 +1,6 @@
-// Signing in at a server on the web (OAuth 2.1, as the protocol has it). What was granted is kept in a file of the data folder
-// that only its owner can read, and is renewed from there. Only `belay mcp login` asks a person: a start of the program never
-// opens a browser by itself.
+// Signing in at a server on the web (OAuth 2.1, as in the protocol). The grant is kept in a file of the data folder
+// that only its owner can read, and is renewed from there. Only `belay mcp login` asks a person: the start of the program never
+// opens a browser.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -20,12 +20,12 @@ export interface OAuthConfig {
   /** An address that describes this client, for servers that know such. */
   readonly clientMetadataUrl?: string;
   readonly scope?: string;
-  /** "client_credentials": a program signs in by itself, with its secret or its key; no person is asked. */
+  /** "client_credentials": a program signs in with its own secret or key; no person is asked. */
   readonly grant?: string;
   /** PEM, for servers that know the program by its key. */
   readonly privateKey?: string;
   readonly algorithm?: string;
-  /** "true": also a server whose metadata name another issuer than the one that was asked. */
+  /** "true": accepts metadata that name another issuer than the address that was asked. */
   readonly skipIssuerCheck?: string;
 }
 
@@ -53,7 +53,7 @@ export class SignIn implements OAuthClientProvider {
   readonly #config: OAuthConfig;
   readonly redirectUrl: string;
   readonly clientMetadataUrl?: string;
-  /** Where the person has to go, once the server said so. */
+  /** The address that the person has to open, once the server has named it. */
   page: URL | undefined;
   /** The value that must come back with the person. */
   expected: string | undefined;

@@ -1,5 +1,5 @@
 // The tools of MCP servers as tools of the agent: server__tool. Each round of a call is a step, so a question of the server
-// outlives this process: what was asked, and what the server wants to be reminded of, is on record.
+// outlives this process: the question, and the state that the server wants back, are on record.
 
 import { humanApproval, jsonSchema, type Tool, type ToolContext, tool } from "@belay/core";
 import type {
@@ -53,7 +53,7 @@ function mcpTool(server: McpServer, given: McpTool, name: string, judge: Judge):
   });
 }
 
-/** Tells the server's progress as it comes, and gives its result. */
+/** Reports the server's progress as it comes, and returns its result. */
 async function* call(server: McpServer, given: McpTool, args: Record<string, unknown>, ctx: ToolContext) {
   const told: object[] = [];
   let wake = () => {};
@@ -177,7 +177,7 @@ function inputOf(given: McpTool) {
   }
 }
 
-/** As every provider takes it: letters, digits, _ and -, 64 at most, and one of a kind. */
+/** Returns a name that every provider takes: letters, digits, _ and -, 64 at most, and unique. */
 function nameOf(server: string, name: string, taken: ReadonlySet<string>): string {
   const clean = `${server}__${name}`.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^([^A-Za-z_])/, "_$1");
   for (let at = 0; ; at++) {

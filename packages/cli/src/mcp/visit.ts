@@ -16,7 +16,7 @@ export interface Landing {
   close(): void;
 }
 
-/** `tell` is given the address, for people whose browser is elsewhere. */
+/** `tell` gets the address, for a person with a browser on another machine. */
 export async function openLanding(server: string, tell: (page: string) => void): Promise<Landing> {
   let landed: (params: URLSearchParams) => void = () => {};
   const http = createServer((request, response) => {

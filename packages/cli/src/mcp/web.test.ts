@@ -78,7 +78,7 @@ test.each([404, 400])(
 );
 
 test.each(["dies", "ends"] as const)(
-  "one whose answer %s halfway ends the call, which may have taken effect",
+  "an answer that %s halfway ends the call, which may have taken effect",
   async (how) => {
     await call();
     fault = how;

@@ -48,7 +48,7 @@ describe("which model speaks", () => {
 
   test("the one that was asked for, a key, a local server, the demo: in this order", async () => {
     const ports = { ollama: await naming("nomic-embed-text", "qwen3:8b"), lmstudio: await naming("gemma") };
-    // They are there: it is not about how long one looks for them.
+    // Both servers run: the test is not about the time to find them.
     const patienceMs = 30_000;
     const keys = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" };
     expect(await names({ env: keys, model: "openai/gpt-5-mini", look: { ports, patienceMs } })).toEqual([
@@ -87,7 +87,7 @@ describe("which model speaks", () => {
     expect(await tokens({})).toBe(24_000);
   });
 
-  test("what cannot be is refused with what to do: no key, no such provider, no server, no address", async () => {
+  test("an impossible choice is refused with a hint: no key, unknown provider, no server, no address", async () => {
     await expect(names({ model: "anthropic/x" })).rejects.toMatchObject({ code: "MODEL_KEY" });
     await expect(names({ model: "gpt-5" })).rejects.toMatchObject({ code: "MODEL_UNKNOWN" });
     await expect(names({ model: "ollama/x" })).rejects.toMatchObject({ code: "MODEL_SERVER" });
@@ -174,7 +174,7 @@ describe("what is sent", () => {
     expect(await run.result).toMatchObject({ status: "interrupted", partialText: "begun" });
   });
 
-  test("what a provider signed goes back to it", async () => {
+  test("data that a provider signed goes back to it", async () => {
     const wire = await wired();
     wire.script([{ reasoning: "hm", signature: "sig" }, "one"], ["two"]);
     const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: wire.url };

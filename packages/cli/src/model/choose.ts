@@ -1,5 +1,5 @@
-// Which model speaks: the one that was asked for, else the one that a key is there for, else one that runs on this machine,
-// else the demo. Providers are loaded when the first word is asked of them.
+// The choice of the model: the one that was asked for, else the first with a key in the environment, else one that runs on this
+// machine, else the demo. Providers are loaded with the first request to them.
 
 import { fromAiSdk, type Model } from "@belay/core";
 import { problem } from "../problem.ts";
@@ -156,7 +156,7 @@ function demo(wish: ModelWish, env: Env): ChosenModel {
   return { model: demoModel({ delayMs }), name: DEMO, demo: true, contextTokens: LOCAL_TOKENS };
 }
 
-/** `provider` is what the loaded model calls itself: its opaque data must find its way back to it. */
+/** `provider` is the name that the loaded model gives itself: its opaque data must return to it. */
 function lazily(name: string, provider: string, load: () => Promise<Model>): ChosenModel {
   let loading: Promise<Model> | undefined;
   const model: Model = {

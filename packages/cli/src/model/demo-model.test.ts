@@ -50,7 +50,7 @@ async function sayAndAnswer(text: string, answer: ReturnType<typeof approve | ty
 }
 
 describe("what to type", () => {
-  test("summarise: lists, then reads in parallel, and says what is there", async () => {
+  test("summarise: lists, then reads in parallel, and describes the folder", async () => {
     writeFileSync(join(folder, "package.json"), `{ "name": "rope", "description": "holds" }`);
     const { result, calls } = await say("Summarise this folder");
     expect(calls).toEqual(["list", "read", "read"]);
@@ -70,7 +70,7 @@ describe("what to type", () => {
     }
   });
 
-  test("write and edit show what they would do; the answer is heard", async () => {
+  test("write and edit show their effect; the answer counts", async () => {
     const made = await sayAndAnswer("write a summary to SUMMARY.md", approve());
     expect(setup.previewOf(made.asked[0]!)).toMatchObject({ kind: "diff", path: "SUMMARY.md" });
     expect(made.result).toMatchObject({ text: "Done: Made SUMMARY.md, 44 bytes." });

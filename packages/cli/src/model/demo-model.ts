@@ -37,7 +37,7 @@ function isSummary([first]: readonly Message[]): boolean {
   return first?.role === "system" && messageText(first).startsWith("Summarise the conversation");
 }
 
-/** The questions of the person: all that the demo needs to know of what came before. */
+/** Returns the questions of the person: the demo needs no other part of the history. */
 function summaryOf(messages: readonly Message[]): string {
   const asked = messageText(messages.at(-1)!)
     .split("\n\n")
@@ -73,7 +73,7 @@ function resultsOf(history: readonly Message[]): Result[][] {
 }
 
 function resultOf({ outcome, output }: Part & { readonly type: "result" }): Result {
-  // Where the person changed what was asked for, the result says so beside it.
+  // If the person edited the arguments, the result says so beside it.
   const inner = typeof output === "object" && output !== null && "output" in output ? output.output : output;
   return { outcome, text: typeof inner === "string" ? inner : JSON.stringify(inner) };
 }

@@ -1,5 +1,5 @@
 // The demo model's plan for a question. A plan yields text and calls, gets their results,
-// and returns its answer. What it says of the folder it has read in it, with the real tools.
+// and returns its answer. Its words about the folder come from the real tools.
 
 import type { Json } from "@belay/core";
 import { type DemoWords, demoWordsFor } from "./demo-words.ts";
@@ -23,7 +23,7 @@ export interface Saying {
 
 export type Plan = Generator<Saying, string, readonly Result[]>;
 
-/** By what a person types; the first that fits. docs/cli.md lists them. */
+/** The plans by the text that a person types; the first that fits is used. docs/cli.md lists them. */
 const rules: readonly (readonly [RegExp, (found: RegExpExecArray, words: DemoWords) => Plan])[] = [
   [/^\s*(?:hi|hello|hey|good (?:morning|evening))\b|^\s*你好/i, (_, words) => saying(`${words.hello} ${words.what}`)],
   [/^\s*\/?help\b|\bwhat can you\b|^\s*帮助/i, (_, words) => saying(words.help)],

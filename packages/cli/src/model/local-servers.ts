@@ -1,5 +1,5 @@
-// Models that run on this machine: Ollama and LM Studio, where they listen by default. Asked over plain HTTP with little
-// patience: a machine without them must not wait.
+// Models that run on this machine: Ollama and LM Studio, at their default ports. Asked over plain HTTP with a short timeout:
+// a machine without them must not wait.
 
 import { get } from "node:http";
 

@@ -25,7 +25,7 @@ async function listen<S extends Server>(server: S): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends everything to `port`, whatever its name; says what it was asked for. */
+/** Sends requests for any name to `port`, and records the names. */
 async function proxy(port: number) {
   const asked: string[] = [];
   const server = createServer((message, response) => {

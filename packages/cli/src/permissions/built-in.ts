@@ -4,7 +4,7 @@ import type { PermissionRule } from "@belay/core";
 
 const KEYS = "such files often hold keys";
 
-/** A file of one's own cannot clash with these ids: a clash is refused. */
+/** The file of a person cannot clash with these ids: a clash is refused. */
 const rule = (name: string, path: string, effect: PermissionRule["effect"], reason: string): PermissionRule => ({
   id: `builtin:${name}`,
   tool: "*",

@@ -1,5 +1,5 @@
-// The rules that people let be remembered: one small file for each, in `rules` of the data folder. A rule is about the real
-// folder that it was allowed in, or, where the person has said so, about every folder.
+// The remembered rules: one small file for each, in `rules` of the data folder. A rule is about the real folder that it was
+// allowed in, or, if the person has chosen so, about every folder.
 
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

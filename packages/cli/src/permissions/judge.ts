@@ -1,5 +1,5 @@
 // The verdict of the rules on a call, before a tool decides whether, and how, to ask a person. The runtime has the order of rules, so
-// it is asked, by a session on which nothing ever runs.
+// it is asked, by a session that never runs.
 
 import {
   agent,

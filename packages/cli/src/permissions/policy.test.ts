@@ -54,7 +54,7 @@ describe("TC4: a path is judged by its target", () => {
     expect(await policy.denial("read", { path: "docs/key.md" })).toContain("private keys stay here");
   });
 
-  test("a rule that allows the name of a link does not allow what it leads to", async () => {
+  test("a rule that allows the name of a link does not allow the target", async () => {
     mkdirSync(join(folder, "docs"));
     writeFileSync(join(folder, ".env"), "KEY=1");
     symlinkSync("../.env", join(folder, "docs/setup.md"));
@@ -93,7 +93,7 @@ describe("TC4: a path is judged by its target", () => {
   });
 });
 
-describe("TC5: a file of one's own", () => {
+describe("TC5: the file of a person", () => {
   const ownFile = (content: object) => {
     writeFileSync(rulesFileOf(folder), JSON.stringify(content));
     return readRulesFile(folder);
@@ -163,7 +163,7 @@ describe("TC6: a pattern for commands", () => {
       expect(await effectOf(policy, "shell", { command }), command).toBe("allow");
   });
 
-  test("allows a command that a rule names exactly, with whatever is in it, or a tool without patterns", async () => {
+  test("allows a command that a rule names exactly, with any content, or a tool without patterns", async () => {
     const exact = policyOf({ rules: [shellRule("make check > out.txt"), shellRule("make*")] });
     expect(await effectOf(exact, "shell", { command: "make check > out.txt" })).toBe("allow");
     expect(await effectOf(exact, "shell", { command: "make check > Makefile" })).toBe("ask");
@@ -221,7 +221,7 @@ describe("modes", () => {
     expect(await effectOf(policy, "fetch", { url: "https://example.com" })).toBe("ask");
   });
 
-  test("plan: what only looks runs, what changes something is denied, also if a rule allows it", async () => {
+  test("plan: tools that only read run, tools that make a change are denied, also if a rule allows them", async () => {
     const policy = policyOf({ rules });
     policy.mode = "plan";
     expect(await effectOf(policy, "read", { path: "a.txt" })).toBe("allow");

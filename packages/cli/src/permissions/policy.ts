@@ -142,7 +142,7 @@ function couldBeShell(tool: string): boolean {
   return tool === "shell" || tool.includes("*");
 }
 
-/** A star with an even number of backslashes before it stands for any text. */
+/** A star with an even number of backslashes before it matches any text. */
 function hasStar(pattern: string): boolean {
   return /(?<!\\)(?:\\\\)*\*/.test(pattern);
 }

@@ -1,5 +1,5 @@
 // The rules that people write by hand: permissions.json in the config folder. The built-in rules hold below them, so that a
-// rule of one's own can loosen what asks, and never what is denied; `"builtin": false` drops them.
+// rule of a person can allow a call that asks, and never one that is denied; `"builtin": false` drops them.
 
 import { randomUUID } from "node:crypto";
 import { constants, copyFileSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { checkPermissions } from "./judge.ts";
 export interface RulesFile {
   readonly file: string;
   readonly exists: boolean;
-  /** None where the file drops them. */
+  /** None if the file drops them. */
   readonly builtIn: readonly PermissionRule[];
   /** Of the file. */
   readonly own: Permissions;
@@ -72,7 +72,7 @@ export function writeRulesFile(configFolder: string): boolean {
   const fresh = `${file}.${randomUUID()}`;
   return writing(file, () => {
     makeFolder(configFolder);
-    // Also where nothing can be written.
+    // Also if the folder is not writable.
     if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return false;
     try {
       // By a disk that is full it is cut: half of the rules are none, and nothing would run by them.

@@ -20,13 +20,13 @@ export function commandParts(command: string): CommandParts {
   return { parts, hidden: HIDDEN.exec(command)?.[0] };
 }
 
-/** Programs that run whatever stands behind them: their first words say nothing of what is run. */
+/** Programs that run the command in their arguments: their first words do not name the program that runs. */
 const RUNS_OTHERS = new Set(
   "sudo doas env xargs sh bash zsh dash fish eval exec command nohup time nice timeout ssh find awk node deno python python3 ruby perl php".split(
     " ",
   ),
 );
-/** Words behind which stands the name of what is run. */
+/** Words before the name of the program that runs. */
 const AND_THEN = new Set(["run", "exec", "compose", "dlx", "x"]);
 const WORD = /^[A-Za-z][A-Za-z0-9:_-]*$/;
 const LONGEST = 3;

@@ -7,7 +7,7 @@ interface Line {
   readonly kind: " " | "-" | "+" | "note";
   readonly number: number;
   readonly text: string;
-  /** Which parts of the text differ from the line in whose place it stands, or which is in its place. */
+  /** The parts of the text that differ from the line that it replaces, or that replaces it. */
   readonly parts?: readonly Part[];
 }
 
@@ -16,7 +16,7 @@ interface Part {
   readonly differs: boolean;
 }
 
-/** Longer lines are compared by what they have in common at both ends only. */
+/** Longer lines are compared only by their common beginning and end. */
 const MOST_WORDS = 200;
 /** Of two lines that have less than this in common, each is marked as a whole. */
 const LEAST_SAME = 0.3;
@@ -78,7 +78,7 @@ function count(lines: readonly Line[], from: number, kind: Line["kind"]): number
 
 const WORDS = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu;
 
-/** Both texts in parts; undefined where they have too little in common. */
+/** Returns both texts in parts; undefined if they have too little in common. */
 function differing(before: string, after: string): readonly [Part[], Part[]] | undefined {
   const [old, fresh] = [before.match(WORDS) ?? [], after.match(WORDS) ?? []];
   const same = old.length > MOST_WORDS || fresh.length > MOST_WORDS ? ends(old, fresh) : longest(old, fresh);

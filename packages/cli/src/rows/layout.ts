@@ -36,7 +36,7 @@ interface RuleOptions {
   readonly style: string;
 }
 
-/** A line across the screen, with words near its left end and perhaps some near its right one. */
+/** Returns a line across the screen, with words near its left end and optional words near its right one. */
 export function rule(columns: number, { words = "", right = "", style }: RuleOptions): Row {
   if (columns === Number.POSITIVE_INFINITY) return [{ text: words, style }];
   const begin = words === "" ? "" : `── ${fit(words, columns - 6)} `;

@@ -49,7 +49,7 @@ test("the columns of a table are aligned, numbers to the right, and a table that
   expect(rows).toEqual(["key  what it does", "────────────────────", "Esc  stops what", "     runs, at once"]);
 });
 
-test("whatever the text, no row is too wide and nothing that draws comes out", () => {
+test("with any text, no row is too wide and no escape sequence comes out", () => {
   const line = fc.oneof(
     fc.string({ unit: "grapheme" }),
     fc.string({ unit: "binary" }),

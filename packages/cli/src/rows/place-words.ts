@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 
-/** A folder as people write it: ~ stands for their own. */
+/** Returns a folder as people write it, with ~ for their home folder. */
 export function placeWords(folder: string): string {
   const home = homedir();
   return folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;

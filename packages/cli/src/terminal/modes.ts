@@ -26,7 +26,7 @@ export interface ModeEvents {
   interrupted(): void;
   /** The terminal is ours again after Ctrl-Z. */
   continued(): void;
-  /** After a signal, or without its terminal: ends by itself, soon, with this exit code. A second SIGTERM ends it at once. */
+  /** After a signal, or without its terminal: ends soon, with this exit code. A second SIGTERM ends it at once. */
   asked(code: number): void;
   /** Before the program is ended by a signal or an error: leaves the last lines as they are to stay. */
   ending(): void;

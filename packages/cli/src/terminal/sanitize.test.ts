@@ -40,7 +40,7 @@ test.each(attacks)(
   },
 );
 
-test("whatever the text and however it is cut, the same comes out, and nothing that a terminal obeys", () => {
+test("any text gives the same output however it is cut, and no sequence that a terminal obeys", () => {
   const piece = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom(
@@ -72,14 +72,14 @@ test("whatever the text and however it is cut, the same comes out, and nothing t
   );
 });
 
-test("a title that never ends hides a stretch of the text, not all of it", () => {
+test("a title that never ends hides a bounded part of the text, not all of it", () => {
   const clean = sanitizer();
   clean(`${ESC}]0;`);
   const shown = Array.from({ length: 100 }, () => clean("x".repeat(100))).join("");
   expect(shown.length).toBeGreaterThan(5_000);
 });
 
-test("a line is one line, and what a person decides about is spelt", () => {
+test("a line is one line, and text for a decision is spelt out", () => {
   expect(sanitizeLine(`a\n\n b${ESC}[1m c`, 20)).toBe("a b c");
   expect(sanitizeLine("a".repeat(30), 10)).toBe("aaaaaaaaa…");
   expect(spell(`rm \u202ex${ESC}[1A\n\tok`)).toBe("rm \\u{202e}x\\u{1b}[1A\n\tok");

@@ -1,7 +1,7 @@
 // Words of a model, a tool, a file or a server on their way to the screen. Invariants:
 // 1. Nothing that a terminal obeys comes out: no escape sequence in its 7- or 8-bit form, no control or direction character.
 // 2. However the text is split into pieces, the same comes out.
-// 3. A sequence that never ends hides a bounded stretch of text, not all that follows.
+// 3. A sequence that never ends hides a bounded part of the text, not the rest of it.
 
 const ESC = 0x1b;
 const BEL = 0x07;
@@ -14,7 +14,7 @@ const suspect = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e007f}]/u;
 /** Characters that reorder or hide their neighbours. Joiners stay: scripts and emoji need them. */
 const unwanted = /[\p{Bidi_Control}\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
-/** Where the reading stands between two characters. */
+/** The state of the reader between two characters. */
 type Place = "text" | "escape" | "intermediate" | "csi" | "string" | "string-escape";
 
 /** For text that comes in pieces: a sequence may begin in one and end in the next. */
@@ -42,7 +42,7 @@ export function sanitizer(): (piece: string) => string {
       hidden = 0;
       place = "text";
     }
-    // A new sequence ends whatever was open.
+    // A new sequence ends an open one.
     if (code === ESC && place !== "string") return begin("escape");
     switch (place) {
       case "text":
@@ -114,7 +114,7 @@ export function sanitizeLine(text: string, most: number): string {
 
 const unseen = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** For what a person decides about: nothing is left out, and what would not be seen, or would be obeyed, is spelt. */
+/** Returns text for a decision of a person: complete, with invisible characters and escape sequences spelt out. */
 export function spell(text: string): string {
   return text.toWellFormed().replace(unseen, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }

@@ -8,7 +8,7 @@ const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 
 const betweenWords = /(?<= )(?! )/;
-/** Also between characters of scripts that have no blanks; what closes stays with what it closes, what opens with what it opens. */
+/** Also between characters of scripts that have no blanks; a closing sign stays with the text before it, an opening one with the text after it. */
 const betweenWideOnes =
   /(?<= )(?! )|(?<=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}、。，；：？！）」』》])(?=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}（「『《])/u;
 
@@ -45,7 +45,7 @@ export function fit(text: string, columns: number): string {
   return columns <= 0 ? "" : `${kept}…`;
 }
 
-/** A stretch of text in one style. */
+/** A piece of text in one style. */
 export interface Span {
   readonly text: string;
   readonly style?: string;
@@ -97,7 +97,7 @@ export function wrap(line: Row, columns: number, hanging = 0): Row[] {
   return rows;
 }
 
-/** Rows of at most `columns`, broken anywhere and losing nothing: for what is being typed. */
+/** Returns rows of at most `columns`, broken anywhere and complete: for a draft. */
 export function chop(text: string, columns: number): string[] {
   const rows = [""];
   let used = 0;
@@ -113,7 +113,7 @@ export function chop(text: string, columns: number): string[] {
   return rows;
 }
 
-/** One span for what follows in the same style. */
+/** Joins neighbours of the same style to one span. */
 function put(row: Span[], text: string, style: string | undefined): void {
   const last = row.at(-1);
   if (last === undefined || last.style !== style) row.push(span(text, style));

@@ -1,4 +1,4 @@
-// For tests only: what the program prints and asks, read.
+// For tests only: reads the output and the requests of the program.
 
 import { expect } from "vitest";
 import type { Home } from "./processes.ts";
@@ -11,7 +11,7 @@ export const jsonLines = (text: string) =>
         .split("\n")
         .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** Runs until a person is needed; what is asked. */
+/** Runs until a person is needed, and returns the requests. */
 export async function asked(home: Home, prompt: string): Promise<{ threadId: string; ids: string[] }> {
   const { code, stdout } = await home.belay(["-p", prompt, "--ask", "pause", "--output-format", "json"]);
   expect(code).toBe(3);

@@ -1,6 +1,6 @@
-// For tests only: our MCP client as the conformance suite starts it, with the address of its server. It uses what the
-// program uses: servers as tools of an agent, whose model calls each of them once; every question is answered with nothing,
-// so that defaults count.
+// For tests only: our MCP client as the conformance suite starts it, with the address of its server. It uses the same parts as
+// the program: servers as tools of an agent, whose model calls each of them once; every question gets an empty answer, so that
+// defaults count.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

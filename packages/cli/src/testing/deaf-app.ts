@@ -1,5 +1,5 @@
-// For tests only: the app with two tools that hear nothing at all: one is left behind by a stop, the other one makes it wait.
-// Nothing ends them but the file that they wait for.
+// For tests only: the app with two tools that ignore their signals: a stop leaves one behind, and waits for the other.
+// Only the file that they wait for ends them.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -26,11 +26,11 @@ interface StartOptions {
   readonly cwd?: string;
   /** Shell commands before it. */
   readonly first?: string;
-  /** A file that gets what it prints, in place of the test. */
+  /** A file that gets the output, in place of the test. */
   readonly stdout?: number;
 }
 
-/** A person's folders: threads, settings, and what it is about. */
+/** A person's folders: threads, settings, and the folder that the threads are about. */
 export interface Home {
   readonly folder: string;
   readonly data: string;

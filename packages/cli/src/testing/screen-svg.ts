@@ -1,4 +1,4 @@
-// For tests only: what an emulated screen shows, as a picture that is text.
+// For tests only: an emulated screen as a picture that is text.
 
 import type { Terminal } from "@xterm/headless";
 import { width as columnsIn } from "../terminal/width.ts";

@@ -17,7 +17,7 @@ interface TalkOptions extends Partial<TerminalOptions> {
   readonly ready?: string;
 }
 
-/** Longer than the moment in which a new dialog hears no key. */
+/** Longer than the moment in which a new dialog takes no key. */
 export const SEEN_MS = 400;
 
 /** A reply that calls for a file to be written. */

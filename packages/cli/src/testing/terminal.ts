@@ -1,4 +1,4 @@
-// For tests only: a real terminal. The program runs in a pty, and what it draws is read from an emulated screen.
+// For tests only: a real terminal. The program runs in a pty, and its screen is read from an emulator.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawn } from "@lydell/node-pty";

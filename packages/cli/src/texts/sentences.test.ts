@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sentences } from "./sentences.ts";
 
-test("each ends like a sentence, and what is empty is left out", () => {
+test("each ends like a sentence, and empty ones are left out", () => {
   expect(sentences("Model m failed: Rate limit reached", "Nothing is lost.")).toBe(
     "Model m failed: Rate limit reached. Nothing is lost.",
   );

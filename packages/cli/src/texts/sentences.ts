@@ -1,4 +1,4 @@
-/** One after the other; what somebody else has put into words may lack its end. */
+/** Joins sentences; a text from elsewhere may lack its full stop. */
 export function sentences(...parts: readonly (string | undefined)[]): string {
   return parts
     .flatMap((part) => part?.trim() || [])

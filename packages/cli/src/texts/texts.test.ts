@@ -10,14 +10,14 @@ test("the language is the one asked for, else the environment's, else English", 
   expect(textsFor(undefined, {})).toBe(en);
 });
 
-/** Stands for a value, and for each of the details where values come by name. */
+/** A value, which also serves as an object with any detail by name. */
 const value = (name: string) =>
   new Proxy({}, { get: (_, key) => (key === Symbol.toPrimitive ? () => mark(name) : mark(key)) });
 const mark = (key: string | symbol) => `‹${String(key)}›`;
 
 type Text = string | ((...values: unknown[]) => string) | { readonly [name: string]: Text } | readonly Text[];
 
-/** Every text by its path; a function is called, and stands as what it says. */
+/** Returns every text by its path; a function is called for its text. */
 function* said(text: Text, path: string): Generator<[path: string, said: string]> {
   if (typeof text === "string") yield [path, text];
   else if (typeof text === "function") {
@@ -31,7 +31,7 @@ function* said(text: Text, path: string): Generator<[path: string, said: string]
 
 const values = (text: string) => [...new Set(text.match(/‹.*?›/g) ?? [])].sort();
 
-test("every text is there in every language, says something, and says the same values", () => {
+test("every text exists in every language, is not empty, and has the same values", () => {
   const english = new Map(said(en as unknown as Text, "texts"));
   const chinese = new Map(said(zh as unknown as Text, "texts"));
   expect([...chinese.keys()]).toEqual([...english.keys()]);

@@ -7,7 +7,7 @@ export type { IdOf, Texts } from "./en.ts";
 
 const languages: Readonly<Record<string, Texts>> = { en, zh };
 
-/** By --lang, else by what the environment says; English where that is neither. */
+/** Returns the language of --lang, else that of the environment, else English. */
 export function textsFor(lang?: string, env: Readonly<Record<string, string | undefined>> = process.env): Texts {
   const wanted = lang ?? (env.LC_ALL || env.LC_MESSAGES || env.LANG || "en");
   return languages[wanted.slice(0, 2).toLowerCase()] ?? en;

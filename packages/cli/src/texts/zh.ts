@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
   interrupted: "被停止",
   unknown: "结果未知",
   held: "保留",
-  // What a thread is, and why it is paused.
+  // States of a thread, and reasons of a pause.
   created: "已创建",
   initialized: "已就绪",
   running: "运行中",
@@ -40,7 +40,7 @@ const words: Readonly<Record<string, string>> = {
   node_interrupt: "断点",
   manual: "手动",
   crash: "崩溃",
-  // What is asked, said and sent.
+  // Questions, answers and inputs.
   approval: "审批",
   input: "输入",
   custom: "自定义",
@@ -474,7 +474,7 @@ export const zh: Texts = {
     serveToken: "用来登录的令牌，代替数据文件夹中的那个",
     serveOpen: "在浏览器中打开页面",
     serveDemo: "提供一个带有真实运行导览的临时存储；无需密钥",
-    serveWork: "其工作进程在每个文件夹中同时推进的会话数；0：不推进，运行由 `belay work` 完成",
+    serveWork: "其工作进程在每个文件夹中同时推进的会话数；0：不推进，排队的输入和中断的运行由 `belay work` 完成",
     work: "推进会话：继续中断的运行，开始排队的输入，各在自己的文件夹中",
     workConcurrency: "每个文件夹中同时推进的会话数",
     mcp: "列出 MCP 服务器及其工具",

@@ -1,5 +1,5 @@
-// Which addresses are the public internet. Everything else (this machine, its network, what only looks like another
-// address) is not for a model to reach.
+// The addresses of the public internet. Every other one (this machine, its network, a number in the disguise of another
+// address) is closed to models.
 
 import { BlockList, isIP, isIPv4 } from "node:net";
 

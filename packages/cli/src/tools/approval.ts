@@ -1,4 +1,4 @@
-// How a tool asks a person: if the call is allowed it does not ask at all, else it shows what it would do.
+// The request of a tool: an allowed call does not ask, any other one shows its effect.
 
 import { type Approval, humanApproval, type Json, type Request } from "@belay/core";
 import type { Judge } from "../permissions/judge.ts";
@@ -22,7 +22,7 @@ export async function approvalUnlessAllowed(
   return humanApproval(reason, { context });
 }
 
-/** For tools that only look: they ask where a rule says so. The person sees where a link leads, and why it is asked. */
+/** For tools that only read: they ask if a rule says so. The person sees the target of a link, and the reason. */
 export function approvalToLook(root: string, judge: Judge, tool: string, verb: string) {
   return (args: { readonly path?: string | undefined }) =>
     approvalUnlessAllowed(judge, tool, args, async (why) => {

@@ -42,7 +42,7 @@ test("a new file, an emptied one, a last line without a break, and no change at 
   expect(unifiedDiff("a", "x", "x")).toBe("");
 });
 
-test("what is too long to show is cut, with a note", () => {
+test("a difference that is too long is cut, with a note", () => {
   const after = Array.from({ length: 100 }, (_, at) => `${at}\n`).join("");
   expect(unifiedDiff("a", undefined, after, 10).split("\n").slice(-3)).toEqual(["+6", "… 93 more lines", ""]);
 });

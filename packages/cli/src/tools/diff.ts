@@ -1,4 +1,4 @@
-// A unified diff of two texts, line by line: what a person is shown before a file is changed. Myers' algorithm, which finds
+// A unified diff of two texts, line by line, for a person to see before a file is changed. Myers' algorithm, which finds
 // the shortest script; texts that have next to nothing in common are shown as all old, then all new.
 
 interface Line {
@@ -10,7 +10,7 @@ const CONTEXT = 3;
 /** Beyond this many differing lines the shortest script is not worth its time. */
 const MOST_EDITS = 2_000;
 
-/** Empty where the texts are the same. `most` lines at the most, with a note of how many were left out. */
+/** Returns nothing if the texts are the same. Has `most` lines at most, and a note with the number of omitted ones. */
 export function unifiedDiff(path: string, before: string | undefined, after: string, most = 2_000): string {
   const old = linesOf(before ?? "");
   const fresh = linesOf(after);

@@ -60,7 +60,7 @@ function replace(before: string, edit: Edit, shown: string): { after: string; ti
   return { after: parts.join(fresh), times };
 }
 
-/** Where its first line stands with other blanks: the usual slip. */
+/** Finds its first line with other blanks: the usual slip. */
 function near(before: string, old: string): string {
   const squeeze = (line: string) => line.trim().replace(/\s+/g, " ");
   const first = old

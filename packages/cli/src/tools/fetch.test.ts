@@ -63,7 +63,7 @@ test("a name with one address that is not public is refused, and a name that cha
   await expect(getPage(`http://evil.test:${port}/`, { signal, resolve: mixed })).rejects.toMatchObject({
     code: "FETCH_FORBIDDEN",
   });
-  // Asked once for a page: what was judged is what is connected to.
+  // Resolved once for a page: the connection uses the address that was judged.
   const asked: string[] = [];
   const resolve = async (host: string) => {
     asked.push(host);

@@ -13,7 +13,7 @@ export function fetchTool(judge: Judge, options: Omit<PageOptions, "signal"> = {
     name: "fetch",
     description: "Gets a page of the public web as text. A redirect to another host is told and not followed.",
     input: object<{ url: string }>({ url: text("With https:// or http://.", { minLength: 1, maxLength: 4_000 }) }),
-    // It changes nothing here; but what it asks for can tell the other side something, so it is not read-only.
+    // It changes nothing here; but its request can carry data to the other side, so it is not read-only.
     onCrash: "retry",
     needsApproval: (args) =>
       approvalUnlessAllowed(judge, "fetch", args, () => ({ reason: `Fetch ${args.url}?`, context: { url: args.url } })),
@@ -51,7 +51,7 @@ function decoder(charset: string | undefined): InstanceType<typeof TextDecoder> 
   }
 }
 
-/** BELAY_FETCH_ALLOW="localhost:3000, 127.0.0.1:8080": places of one's own that may be fetched all the same. */
+/** BELAY_FETCH_ALLOW="localhost:3000, 127.0.0.1:8080": private addresses that may be fetched all the same. */
 function allowedPlaces(): readonly string[] {
   return (process.env.BELAY_FETCH_ALLOW ?? "").split(/[\s,]+/).filter((place) => place !== "");
 }

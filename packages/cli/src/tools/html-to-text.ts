@@ -1,5 +1,5 @@
-// The text of a page: what a person would read, without what a browser needs. No parser: it forgives whatever it is given,
-// and takes time in proportion to it.
+// The text of a page as a person would read it, without the parts for browsers. No parser: it accepts any input, and takes
+// time in proportion to it.
 
 const BLOCKS =
   /^(?:address|article|aside|blockquote|br|dd|div|dl|dt|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tr|ul)$/;

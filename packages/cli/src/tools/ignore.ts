@@ -1,5 +1,5 @@
-// What .gitignore files say is not there. The rules of gitignore(5): a later pattern is stronger, `!` takes back, a
-// pattern with a slash in it is anchored where its file lies, one with a slash at its end is for folders.
+// The files that .gitignore files leave out. The rules of gitignore(5): a later pattern is stronger, `!` takes back, a
+// pattern with a slash in it is anchored in the folder of its file, one with a slash at its end is for folders.
 
 export interface IgnoreRule {
   readonly pattern: RegExp;

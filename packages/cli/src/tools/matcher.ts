@@ -1,5 +1,5 @@
-// Regular expressions of a model, matched where they can be stopped. One that never comes to an end would block this
-// process, and ESC with it; so they are matched in a thread of their own, which is ended when it takes too long.
+// Regular expressions of a model, matched in a thread that can be stopped. An endless one would block this process, and ESC
+// with it; so they are matched in a thread of their own, which is ended when it takes too long.
 
 import { Worker } from "node:worker_threads";
 import { problem } from "../problem.ts";

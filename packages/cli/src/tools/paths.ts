@@ -165,7 +165,7 @@ export function refuseProtected({ shown }: Place): void {
   if (shown.split("/").some((part) => part.toLowerCase() === ".git")) throw problem("PATH_PROTECTED", { path: shown });
 }
 
-/** The file that is open lies inside the folder, whatever became of the path by which it was opened. */
+/** Throws unless the open file lies inside the folder, also if its path has changed since it was opened. */
 async function checkOpened(root: string, place: Place, handle: FileHandle): Promise<void> {
   if (!isInside(root, await whereIs(handle, place))) {
     throw problem("PATH_OUTSIDE", { path: JSON.stringify(place.shown), root });

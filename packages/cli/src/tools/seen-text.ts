@@ -1,6 +1,6 @@
-// A yes to a difference is a yes to that difference. The digest of the text that was compared is part of the request; what is
-// on the disk when the call runs must be that text, or the person is shown the new difference first. A call that ran unasked
-// by a mode, or by a rule, and is still to run when neither holds any more, is shown as well.
+// A yes to a difference is a yes to that difference. The digest of the compared text is part of the request; the file must have
+// that text when the call runs, or the person is shown the new difference first. A call that a mode or a rule allowed, and that
+// runs when neither holds any more, is shown as well.
 
 import { createHash } from "node:crypto";
 import { type Approval, type Fact, humanApproval, type Json, type Request, type ToolContext } from "@belay/core";
@@ -28,7 +28,7 @@ export interface ChangingCall<C extends Change> {
 /** The facts of a thread, from its journal: a call may run in another process than the one that asked. */
 export type ReadFacts = (threadId: string) => Promise<readonly Fact[]>;
 
-/** Stands for the digest of a text that no person was shown. */
+/** Replaces the digest of a text that no person has seen. */
 const UNASKED = "unasked";
 /** Stands before the difference that was shown, in place of a digest. */
 const DIFF = "diff ";
@@ -61,8 +61,8 @@ export class SeenTexts {
   }
 
   /**
-   * Reads the file until it has the text whose difference the person has approved, and gives that. Throws `FILE_CHANGED` if
-   * the person rejects the new difference.
+   * Reads the file until it has the text that the person has approved, and returns that text. Throws `FILE_CHANGED` if the
+   * person rejects the new difference.
    */
   async approved<C extends Change>(call: ChangingCall<C>): Promise<C> {
     const { ctx, tool } = call;

@@ -44,7 +44,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test("a command runs in the folder, without input, and says what it wrote and how it ended", async () => {
+test("a command runs in the folder, without input, and returns its output and its exit code", async () => {
   expect(await resultOf({ command: "pwd; echo oops >&2; cat; exit 3" })).toBe(`${root}\noops\n[exit code 3]`);
   expect(await resultOf({ command: "no-such-command-here" })).toContain("[exit code 127]");
   expect(await resultOf({ command: "kill -9 $$" })).toBe("[ended by SIGKILL]");
@@ -92,7 +92,7 @@ test("a long output keeps its beginning and its end", async () => {
   expect(output.endsWith("99999\n100000\n[exit code 0]")).toBe(true);
 });
 
-test("S1, P14: a stop ends the command and all that it started, and what it wrote is kept", async () => {
+test("S1, P14: a stop ends the command and all its processes, and its output is kept", async () => {
   const session = await shelling({ command: "sleep 300 & echo $! > child; echo $$ > parent; echo begun; wait" });
   const run = session.run("go");
   const told = (async () => {
@@ -109,7 +109,7 @@ test("S1, P14: a stop ends the command and all that it started, and what it wrot
   expect(JSON.stringify(result)).toContain("begun");
 });
 
-test("a command that takes too long is ended, also when it does not listen, and says so", async () => {
+test("a command that takes too long is ended, also if it ignores signals, and the result says so", async () => {
   const output = await resultOf({
     command: "trap '' TERM; echo $$ > pid; echo on; while :; do sleep 0.1; done",
     timeoutSeconds: 3,
@@ -119,7 +119,7 @@ test("a command that takes too long is ended, also when it does not listen, and 
   await until(() => !isAlive(pid));
 });
 
-test("what a command leaves running in the background ends with it", async () => {
+test("background processes of a command end with it", async () => {
   expect(await resultOf({ command: "sleep 300 >/dev/null 2>&1 & echo $!" })).toMatch(/^\d+\n\[exit code 0\]$/);
   const output = String(await resultOf({ command: "sleep 300 >/dev/null 2>&1 & echo $!" }));
   await until(() => !isAlive(Number.parseInt(output, 10)));

@@ -11,7 +11,7 @@ import { count, object, text } from "./schema.ts";
 
 const TIMEOUT_S = 120;
 const MOST_S = 3_600;
-/** How often what a command writes is passed on. */
+/** The interval at which output of a command is passed on. */
 const TELL_EVERY_MS = 50;
 /** How long a command that has run out of time may take to end. */
 const GRACE_MS = 1_000;
@@ -48,7 +48,7 @@ export function shellTool(root: string, judge: Judge, dataFolder?: string) {
           ? () => {}
           : noteCommand(dataFolder, { threadId, callId, command, pid: child.pid });
       let wake = () => {};
-      // Pieces may be cut inside a character. What the shell itself says before the pipes are one comes by the other.
+      // Pieces may be cut inside a character. Messages of the shell before it joins the pipes come by the other pipe.
       for (const stream of [child.stdout, child.stderr]) {
         const decoder = new StringDecoder("utf8");
         stream.on("data", (chunk: Buffer) => {

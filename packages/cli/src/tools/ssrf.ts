@@ -28,7 +28,7 @@ export interface Page {
   readonly body: Buffer;
   /** There was more than the cap. */
   readonly cut: boolean;
-  /** Where a redirect to another host leads. */
+  /** The address of a redirect to another host. */
   readonly elsewhere?: string;
 }
 

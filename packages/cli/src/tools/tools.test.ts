@@ -98,7 +98,7 @@ describe("paths", () => {
     }
   });
 
-  test("nor does what is written land outside, or anything of it", async () => {
+  test("nor does any part of a written text land outside", async () => {
     for (const place of [root, outside]) mkdirSync(join(place, "d"));
     symlinkSync(join(outside, "d"), join(root, "link"));
     // As above; a folder that was made in the place of the missing one is cleared away.
@@ -139,7 +139,7 @@ describe("paths", () => {
     await expect(use("read", { path: "nowhere" })).rejects.toMatchObject({ code: "PATH_MISSING" });
   });
 
-  test("what belongs to Git itself is not written to", async () => {
+  test("files of Git itself are not written", async () => {
     mkdirSync(join(root, ".git/hooks"), { recursive: true });
     const write = use("write", { path: ".git/hooks/pre-commit", text: "rm -rf ~" });
     await expect(write).rejects.toMatchObject({ code: "PATH_PROTECTED" });
@@ -147,7 +147,7 @@ describe("paths", () => {
 });
 
 describe("read, list, search", () => {
-  test("a long file is read in parts, and each part says where the next begins", async () => {
+  test("a long file is read in parts, and each part names the beginning of the next", async () => {
     put("long.txt", Array.from({ length: 2500 }, (_, at) => `line ${at + 1}`).join("\n"));
     const first = String(await use("read", { path: "long.txt" }));
     expect(first.split("\n").slice(-2)).toEqual(["line 2000", "[lines 1–2000 of 2500; read on with offset 2001]"]);
@@ -213,7 +213,7 @@ describe("read, list, search", () => {
 });
 
 describe("edit, write", () => {
-  test("an edit replaces exactly what it names, keeps the mode of the file, and leaves nothing beside it", async () => {
+  test("an edit replaces exactly the named text, keeps the mode of the file, and leaves nothing beside it", async () => {
     put("run.sh", "#!/bin/sh\necho one\necho two\n");
     chmodSync(join(root, "run.sh"), 0o755);
     expect(await use("edit", { path: "run.sh", old: "one", new: "1" })).toBe("Replaced once in run.sh.");
@@ -237,7 +237,7 @@ describe("edit, write", () => {
     expect(get("dos.txt")).toBe("1\r\n2\r\nthree\r\n");
   });
 
-  test("an edit that cannot work is refused before a person is asked, with what to do about it", async () => {
+  test("an edit that cannot work is refused before a person is asked, with a hint", async () => {
     put("a.txt", "x\n  two words\nx\n");
     expect(await refusal("edit", { path: "a.txt", old: "x", new: "y" })).toContain("occurs 2 times in a.txt");
     expect(await refusal("edit", { path: "a.txt", old: "two  words", new: "y" })).toContain(

@@ -1,6 +1,6 @@
-// The tools of the agent: four that look, four that ask a person first.
-// An approval for one folder holds in no other: the folder is the version of those that act in it, and a call
-// whose tool has another version by now does not run, by whichever way one comes to its thread (Q5).
+// The tools of the agent: four that read, four that ask a person first.
+// An approval for one folder holds in no other: the folder is the version of the tools that act in it, and a call
+// of a tool with another version does not run, from any process (Q5).
 
 import type { Tool } from "@belay/core";
 import type { Judge } from "../permissions/judge.ts";
@@ -15,7 +15,7 @@ import { shellTool } from "./shell.ts";
 import { writeTool } from "./write.ts";
 
 /**
- * `facts` reads a thread; without it, only calls that this process has asked for are compared with what was shown.
+ * `facts` reads a thread; without it, only calls that this process has asked for are compared with the shown text.
  * `dataFolder` is where running commands are recorded.
  */
 export function folderTools(

@@ -22,7 +22,7 @@ export interface WalkOptions {
   readonly depth?: number;
 }
 
-/** `from` is relative to `root`, "" for itself. Folders come before what is in them. */
+/** `from` is relative to `root`, "" for itself. Folders come before their contents. */
 export async function* walk(root: string, from: string, options: WalkOptions): AsyncGenerator<Entry> {
   yield* below(root, from, await rulesAbove(root, from), options.depth ?? MOST_DEPTH, options.signal);
 }

@@ -8,14 +8,14 @@ afterEach(() => void vi.useRealTimers());
 const late = () => new Error("too late");
 const never = () => new Promise<never>(() => {});
 
-test("work that ends in time gives what it gave, and leaves no timer and no listener behind", async () => {
+test("work that ends in time returns its value, and leaves no timer and no listener behind", async () => {
   const { signal } = new AbortController();
   expect(await within(1_000, signal, late, async () => "done")).toBe("done");
   await expect(within(1_000, signal, late, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([0, 0]);
 });
 
-test("the first of stop and time ends the wait, tells the work why, and leaves nothing behind", async () => {
+test("the first of stop and time ends the wait, gives the work the reason, and leaves no timer and no listener behind", async () => {
   const told: unknown[] = [];
   const work = (signal: AbortSignal) => {
     signal.addEventListener("abort", () => told.push((signal.reason as Error).message));
@@ -32,7 +32,7 @@ test("the first of stop and time ends the wait, tells the work why, and leaves n
   expect([vi.getTimerCount(), getEventListeners(stop.signal, "abort").length]).toEqual([0, 0]);
 });
 
-test("where the stop came first, nothing is begun", async () => {
+test("after a stop no work begins", async () => {
   let begun = 0;
   const work = async () => {
     begun += 1;

@@ -6,11 +6,12 @@ import { en } from "../texts/en.ts";
 import { update } from "./update.ts";
 import { firstView, type Happening } from "./view.ts";
 
+let seq = 0;
 // biome-ignore lint/suspicious/noExplicitAny: tests write events by hand, and only what matters of them.
 const event = (type: BelayEvent["type"], more: any = {}): Happening => ({
   type: "event",
   event: {
-    seq: 1,
+    seq: ++seq,
     at: 5,
     threadId: "t",
     runId: "r",

@@ -1,7 +1,7 @@
-// Requests that wait for the person: one is looked at, the others are a key away. Invariants:
+// Requests that wait for the person: one is open, the others are a key away. Invariants:
 // 1. Nothing is granted by a letter. A letter moves the cursor to its choice, and Enter confirms.
 // 2. Words are words, at any speed: letters that follow each other become a draft, and a draft answers nothing.
-// 3. Keys count only when the person has seen what they answer: not in the first moment, and not while a draft is there.
+// 3. Keys count only when the person has seen the request: not in its first moment, and not beside a draft.
 // 4. A grant that lasts shows the rule that it makes before Enter confirms it.
 
 import type { Interrupt, Json } from "@belay/core";
@@ -16,7 +16,7 @@ import { type Dialog, type DialogAnswer, type Effect, type Step, still, type Vie
 export const UNSEEN_MS = 300;
 /** Slower than typing, faster than a second thought. */
 const TYPING_MS = 1_000;
-/** Rows that a page key moves what is shown by. */
+/** The number of rows that a page key scrolls. */
 const PAGE = 8;
 
 /** A way to answer; its letter moves the cursor to it. */
@@ -48,13 +48,13 @@ export function takesKeys(view: View): boolean {
   return view.dialog !== undefined && view.popup === undefined && view.draft.text === "";
 }
 
-/** Words were sent under the request: one Enter more belongs to them, for as long as letters do. */
+/** Notes that words were sent under the request: one more Enter belongs to them, for as long as letters do. */
 export function afterWords(view: View): View {
   const { dialog } = view;
   return dialog === undefined ? view : { ...view, dialog: { ...dialog, since: view.now + TYPING_MS - UNSEEN_MS } };
 }
 
-/** Whether a key comes too early to be meant for the dialog: what is typed then is a draft, and Enter is nothing. */
+/** Returns whether a key comes too early to be meant for the dialog: then letters become a draft, and Enter has no effect. */
 export function isUnseen(view: View, key: Key, now: number): boolean {
   const { dialog, draftAt } = view;
   const soon = dialog !== undefined && now - Math.max(dialog.since, draftAt) < UNSEEN_MS;
@@ -336,7 +336,7 @@ function other(view: View, by: 1 | -1, now: number): View {
   return next === undefined || next.id === dialog?.id ? view : { ...view, dialog: dialogFor(next, now - UNSEEN_MS) };
 }
 
-/** Out of what is being written, back to the choices; false where ESC is for something else. */
+/** Leaves the draft for the choices; returns false if ESC belongs to another part. */
 export function leavesWriting(view: View): View | undefined {
   const { dialog } = view;
   const request = requestOf(view);

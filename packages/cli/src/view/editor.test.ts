@@ -29,7 +29,7 @@ test.each([
   expect(typed(...(keys as string[]))).toBe(shown);
 });
 
-test("what is pasted keeps its lines and loses what would draw", () => {
+test("pasted text keeps its lines and loses escape sequences", () => {
   expect(typed({ name: "paste", text: "a\u001b[31mb\nc\u0007" })).toBe("ab\nc|");
 });
 

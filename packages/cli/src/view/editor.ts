@@ -109,7 +109,7 @@ function vertical({ text, cursor }: Editor, lineBegin: number, by: 1 | -1): Edit
   return { text, cursor: Math.min(begin + column, end) };
 }
 
-/** Only what is near: a paste may be long. */
+/** Looks only at the text near the cursor: a paste may be long. */
 function lastOf(text: string): string {
   return characters(text.slice(-64)).at(-1) ?? "";
 }

@@ -1,59 +1,38 @@
-// The present work of the model, as its drafts tell it: waiting for another try or a summary, reasoning, writing the arguments
+// The present work of the model, from the drafts of the thread: waiting for another try or a summary, reasoning, writing the arguments
 // of a call.
 
-import type { BelayEvent } from "@belay/core";
-
-type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
+import type { DraftAnswer, DraftView } from "@belay/client";
+import { ownAnswer } from "./from-thread.ts";
+import type { View } from "./view.ts";
 
 export interface ModelWork {
-  /** When the model was last heard, or last asked. */
-  readonly heardAt: number;
-  readonly wait?: Pick<EventOf<"model-wait">, "reason" | "retry">;
+  readonly wait?: Pick<NonNullable<DraftView["wait"]>, "reason" | "retry">;
   /** The call that is being written: the beginning of its arguments, and how long they are so far. */
   readonly writing?: { readonly tool: string; readonly head: string; readonly bytes: number };
-  readonly reasoning?: { readonly text: string; readonly startedAt: number };
 }
 
 /** Enough of the arguments to find a path in them. */
 const MOST_HEAD = 2_000;
-/** Reasoning beyond this is shown by its end while it streams, and by its beginning afterwards. */
+/** Of longer reasoning, the beginning is kept in the transcript. */
 const MOST_REASONING = 100_000;
 
-export const noWork: ModelWork = { heardAt: 0 };
+export function modelWork({ thread }: View): ModelWork {
+  const { wait } = thread.draft;
+  const input = ownAnswer(thread)?.inputs.at(-1);
+  return {
+    ...(wait !== undefined && !wait.runPath.includes("/") && { wait }),
+    ...(input !== undefined && {
+      writing: { tool: input.tool, head: input.text.slice(0, MOST_HEAD), bytes: Buffer.byteLength(input.text) },
+    }),
+  };
+}
 
-/** The work after an event of the agent itself; reasoning stays until it is taken. */
-export function workAfter(work: ModelWork, event: BelayEvent): ModelWork {
-  const { at } = event;
-  const { reasoning } = work;
-  const kept = { heardAt: at, ...(reasoning && { reasoning }) };
-  switch (event.type) {
-    case "turn-start":
-    case "superseded":
-      return { heardAt: at };
-    case "model-wait":
-      return { ...kept, wait: event };
-    case "reasoning-delta": {
-      const { text = "", startedAt = at } = reasoning ?? {};
-      const room = Math.max(0, MOST_REASONING - text.length);
-      return { heardAt: at, reasoning: { text: text + event.text.slice(0, room), startedAt } };
-    }
-    case "text-delta":
-    case "message":
-    case "tool-start":
-    case "run-end":
-      return kept;
-    case "tool-input-delta": {
-      // An empty piece begins another call.
-      const before = event.text === "" ? undefined : work.writing;
-      const head = ((before?.head ?? "") + event.text).slice(0, MOST_HEAD);
-      const bytes = (before?.bytes ?? 0) + Buffer.byteLength(event.text);
-      return { ...kept, writing: { tool: event.tool, head, bytes } };
-    }
-    case "state":
-      return event.state === "running" ? kept : { heardAt: at };
-    default:
-      return work;
-  }
+/** Returns the reasoning of an answer that is not in the transcript yet. */
+export function newReasoning({ thought }: View, answer: DraftAnswer | undefined): string {
+  if (answer === undefined) return "";
+  const shown = thought?.messageId === answer.messageId ? thought.length : 0;
+  // Most pieces of an answer are words after its reasoning: a slice of a long text would copy it each time.
+  return answer.reasoning.length === shown ? "" : answer.reasoning.slice(shown, shown + MOST_REASONING);
 }
 
 /** The path that arguments begin with, or the tool's name. */

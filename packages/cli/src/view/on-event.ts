@@ -1,63 +1,78 @@
-// The effect of an event of the thread on the screen.
+// The effect of an event of the thread on the screen. The fold has it first; what is drawn once, above everything that still
+// moves, is drawn from the view that the fold returned.
 
-import type { BelayEvent, Interrupt, Json, Message } from "@belay/core";
+import type { DraftAnswer, StopView } from "@belay/client";
+import type { BelayEvent, Json, Message } from "@belay/core";
 import { messageText } from "@belay/core";
-import { outputText, survivorsIn } from "../output-text.ts";
+import { survivorsIn } from "../output-text.ts";
 import { peopleWords } from "../problem.ts";
 import { afterLine, isTableRow } from "../rows/markdown.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { sentences } from "../texts/sentences.ts";
 import type { Texts } from "../texts/texts.ts";
-import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
+import { labelOf, ownAnswer, withEvent } from "./from-thread.ts";
 import { append } from "./list.ts";
-import { workAfter } from "./model-work.ts";
+import { newReasoning } from "./model-work.ts";
 import { type Block, type Effect, type Step, type Stream, still, type Tone, type View } from "./view.ts";
 
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
-/** The kept output of a running call. */
-const MOST_TAIL = 4_000;
 /** A line without an end is drawn in pieces: the screen has only so many rows. */
 const MOST_LINE = 2_000;
-/** Of a text that comes all at once, what is drawn at once. */
+/** The part of a long delta that is drawn at once. */
 const MOST_LINES = 100;
 const MOST_READ = 200;
 /** Rows of a table that wait for its end: a longer one is drawn in pieces. */
 const MOST_TABLE = 100;
 
+/** Events that show the model at work, or an answer to it on its way. */
+const heard: ReadonlySet<BelayEvent["type"]> = new Set([
+  "turn-start",
+  "superseded",
+  "model-wait",
+  "reasoning-delta",
+  "text-delta",
+  "tool-input-delta",
+  "message",
+  "tool-start",
+  "run-end",
+  "state",
+] as const);
+
 export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
-  // Agents inside of the one we talk to: what they say reaches the person by it.
+  const folded = withEvent(before, event);
+  // It was there before, or is void.
+  if (folded === before) return still(before);
+  // The words of nested agents reach the person through the agent that the person talks to.
   const own = !event.runPath.includes("/");
-  const view = own ? { ...before, model: workAfter(before.model, event) } : before;
+  const view = own && heard.has(event.type) ? { ...folded, heardAt: event.at } : folded;
   switch (event.type) {
     case "turn-start":
       return still(own ? { ...view, stream: undefined } : view);
     case "text-delta":
-      return still(own ? streamed(thought(view, event), event.messageId, event.offset, event.text) : view);
+      return still(own ? streamed(thoughtOf(view, ownAnswer(view.thread), event.at), before, event, texts) : view);
     case "tool-input-delta":
-      return still(own ? thought(view, event) : view);
+      return still(own ? thoughtOf(view, ownAnswer(view.thread), event.at) : view);
     case "message":
-      return still(own ? onMessage(view, event, texts) : view);
+      return still(own ? onMessage(view, before, event, texts) : view);
     case "superseded":
       return still(own ? superseded(view, before, texts) : view);
     case "tool-start":
-      return still(onToolStart(view, event));
-    case "tool-progress":
-      return still(onProgress(view, event));
+      return still({ ...endStream(view), goesOn: false });
     case "tool-end":
-      return still(onToolEnd(view, event, texts));
+      return still(onToolEnd(view, before, event, texts));
     case "tool-late":
       return still(onLate(view, event, texts));
     case "action": {
-      const next = onAction(onChange(view, event.action.customized), event.action.interrupted);
-      const asks = next.requests.length > view.requests.length;
+      const next = onAction(onChange(view, event.action.customized), before, event);
+      const asks = next.requests.length > before.requests.length;
       return { view: next, effects: asks ? notify(view, event.at, "asks") : [] };
     }
     case "drift":
       return still(own ? note(view, texts.stop.drifted(driftText(event.report, texts)), "dim") : view);
     case "request-answered":
-      return onAnswered(view, event, texts);
+      return onAnswered(view, before, event, texts);
     case "input-queued":
       return view.mail.some(({ id }) => id === event.id) ? still(view) : { view, effects: [{ do: "look" }] };
     case "input-consumed":
@@ -67,15 +82,15 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
         read: [...view.read, event.id].slice(-MOST_READ),
       });
     case "state": {
-      const step = onState(view, event);
-      const ended = view.state === "running" && (event.state === "completed" || event.state === "error");
-      const told = ended ? notify(view, event.at, event.state === "error" ? "failed" : "done") : [];
+      const step = onState(view, before, event);
+      const ended = before.state === "running" && (event.state === "completed" || event.state === "error");
+      const told = ended ? notify(before, event.at, event.state === "error" ? "failed" : "done") : [];
       return told.length === 0 ? step : { ...step, effects: [...step.effects, ...told] };
     }
     case "run-end":
       return still(onRunEnd(view, event, own, texts));
     case "owner-lost":
-      return still(onOwnerLost(view, event, texts));
+      return still(onOwnerLost(view, before, event, texts));
     default:
       return still(view);
   }
@@ -107,15 +122,33 @@ export function note(view: View, text: string, tone: Tone): View {
   return block(view, { kind: "note", text, tone });
 }
 
-/** Adds what is new of a message's text. Where something is missing, the message that follows has it. */
-function streamed(view: View, messageId: string, offset: number, text: string): View {
+/** Adds the new part of the answer that streams. The message that follows has any missing part. */
+function streamed(given: View, before: View, { text }: { readonly text: string }, texts: Texts): View {
+  const answer = ownAnswer(given.thread)!;
+  const { messageId, attempt } = answer;
+  const isVoid = given.stream?.messageId === messageId && given.stream.attempt < attempt;
+  const view = isVoid ? superseded(given, before, texts) : given;
   const known = view.stream?.messageId === messageId ? view.stream : undefined;
   const flushed = known === undefined ? endStream(view) : view;
-  const stream: Stream = known ?? { messageId, length: 0, line: "", from: {}, begun: false };
-  if (offset > stream.length) return { ...flushed, stream };
-  const fresh = text.slice(stream.length - offset);
-  if (fresh === "") return { ...flushed, stream };
-  return withText(flushed, { ...stream, length: stream.length + fresh.length }, fresh);
+  const stream: Stream = known ?? streamOf(messageId, attempt);
+  const more = answer.missing > 0 ? 0 : answer.text.length - stream.length;
+  if (more <= 0) return { ...flushed, stream };
+  // Usually the end of the piece that came. A slice of the whole text would copy it for each piece.
+  const fresh = more <= text.length ? text.slice(text.length - more) : answer.text.slice(stream.length);
+  return withText(flushed, { ...stream, length: answer.text.length }, fresh);
+}
+
+function streamOf(messageId: string, attempt: number): Stream {
+  return { messageId, attempt, length: 0, line: "", from: {}, begun: false };
+}
+
+/** The rest of a message on record; nothing of it streams any more. */
+function whole(view: View, { id }: Message, text: string): View {
+  const known = view.stream?.messageId === id ? view.stream : undefined;
+  const flushed = known === undefined ? endStream(view) : view;
+  const stream = known ?? streamOf(id, 1);
+  const fresh = text.slice(stream.length);
+  return endStream(fresh === "" ? flushed : withText(flushed, { ...stream, length: text.length }, fresh));
 }
 
 function withText(view: View, stream: Stream, fresh: string): View {
@@ -163,19 +196,22 @@ function endStream(view: View): View {
 }
 
 /** The text of a failed try is void: it stays in place, and a line says so. */
-function superseded(view: View, { model }: View, texts: Texts): View {
+function superseded(given: View, { thread }: View, texts: Texts): View {
+  const view = { ...given, thought: undefined };
   if (view.stream === undefined || (view.stream.line === "" && !view.stream.begun))
     return { ...view, stream: undefined };
-  const why = sanitizeLine(model.wait?.retry?.problem ?? "", 160);
+  const why = sanitizeLine(thread.draft.wait?.retry?.problem ?? "", 160);
   return note(endStream(view), why === "" ? texts.stop.superseded : texts.stop.supersededBy(why), "dim");
 }
 
 /** Reasoning that has ended with the first word, or the first argument, of a message. */
-function thought(view: View, { messageId, at }: { readonly messageId: string; readonly at: number }): View {
-  const { reasoning, ...model } = view.model;
-  if (reasoning === undefined || reasoning.text.trim() === "") return view;
-  const ms = at - reasoning.startedAt;
-  return thoughtBlock({ ...view, model, thoughtOf: messageId }, reasoning.text, ms);
+function thoughtOf(view: View, answer: DraftAnswer | undefined, at: number): View {
+  const text = newReasoning(view, answer);
+  if (answer === undefined || text.trim() === "") return view;
+  const { messageId, reasoning } = answer;
+  const isFirst = view.thought?.messageId !== messageId;
+  const shown = { ...view, thought: { messageId, length: reasoning.length } };
+  return thoughtBlock(shown, text, isFirst ? at - answer.at : undefined);
 }
 
 function thoughtBlock(view: View, text: string, ms?: number): View {
@@ -185,14 +221,18 @@ function thoughtBlock(view: View, text: string, ms?: number): View {
     whole: view.unfolded,
     ...(ms !== undefined && { ms }),
   };
-  return { ...block(endStream(view), one), folded: view.unfolded ? undefined : one };
+  const { stream } = view;
+  const told = { ...block(endStream(view), one), folded: view.unfolded ? undefined : one };
+  // The words after it are of the same message.
+  return stream === undefined ? told : { ...told, stream: { ...stream, line: "", begun: false } };
 }
 
 /** Reasoning of a message that was not shown while it streamed. */
 function withReasoning(view: View, message: Message): View {
   const text = message.parts.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
-  if (text.trim() === "" || view.thoughtOf === message.id || view.stream?.messageId === message.id) return view;
-  return thoughtBlock({ ...view, thoughtOf: message.id }, text);
+  if (text.trim() === "" || view.thought?.messageId === message.id || view.stream?.messageId === message.id)
+    return view;
+  return thoughtBlock({ ...view, thought: { messageId: message.id, length: text.length } }, text);
 }
 
 /** A change that was made to a file, in full or folded. */
@@ -203,9 +243,9 @@ function onChange(view: View, customized: Json | undefined): View {
   return { ...block(view, one), folded: view.unfolded ? undefined : one };
 }
 
-function onMessage(before: View, event: EventOf<"message">, texts: Texts): View {
+function onMessage(given: View, { thread }: View, event: EventOf<"message">, texts: Texts): View {
   const { message } = event;
-  const shown = thought(before, { messageId: message.id, at: event.at });
+  const shown = thoughtOf(given, ownAnswer(thread), event.at);
   const view = message.role === "assistant" ? withReasoning(shown, message) : shown;
   const text = messageText(message);
   if (message.summary !== undefined) {
@@ -219,54 +259,29 @@ function onMessage(before: View, event: EventOf<"message">, texts: Texts): View 
   }
   if (message.role !== "assistant") return view;
   const { usage } = message;
-  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
-  const tokens = { input: view.tokens.input + inputTokens, output: view.tokens.output + outputTokens };
-  const contextTokens = usage === undefined ? view.contextTokens : inputTokens + outputTokens;
-  const labels = { ...view.labels };
-  for (const part of message.parts) {
-    if (part.type === "call") labels[part.id] = callLabel(part.tool, part.ranArgs ?? part.args);
-  }
-  return { ...endStream(streamed(view, message.id, 0, text)), tokens, contextTokens, labels };
+  const contextTokens = usage === undefined ? view.contextTokens : usage.inputTokens + usage.outputTokens;
+  return { ...whole(view, message, text), contextTokens };
 }
 
-function onToolStart(view: View, event: EventOf<"tool-start">): View {
-  const label = callLabel(event.tool, event.ranArgs ?? event.args);
-  const call = { id: event.callId, tool: event.tool, label, startedAt: event.at, tail: "" };
-  const calls = [...view.calls.filter(({ id }) => id !== event.callId), call];
-  return { ...endStream(view), calls, goesOn: false, labels: { ...view.labels, [event.callId]: label } };
-}
-
-function onProgress(view: View, event: EventOf<"tool-progress">): View {
-  const said = outputText(event.data);
-  const calls = view.calls.map((call) =>
-    call.id === event.callId ? { ...call, tail: (call.tail + said).slice(-MOST_TAIL) } : call,
-  );
-  return { ...view, calls };
-}
-
-function onToolEnd(view: View, event: EventOf<"tool-end">, texts: Texts): View {
-  const call = view.calls.find(({ id }) => id === event.callId);
-  const calls = view.calls.filter(({ id }) => id !== event.callId);
+function onToolEnd(view: View, before: View, event: EventOf<"tool-end">, texts: Texts): View {
   // It has not run, and will: the line about the stop says so.
-  if (event.held === true && event.outcome !== "unknown") return { ...view, calls };
+  if (event.held === true && event.outcome !== "unknown") return view;
+  const { callId, tool, outcome, output, at } = event;
+  const ran = before.calls.find(({ id }) => id === callId);
   const ended: Block = {
     kind: "call",
-    tool: event.tool,
-    label: nameOf(view, event.callId, event.tool),
-    outcome: event.outcome,
-    output: event.output,
+    tool,
+    label: labelOf(view.thread, callId, tool),
+    outcome,
+    output,
     whole: view.unfolded,
-    ...(call !== undefined && { ms: event.at - call.startedAt }),
+    ...(ran !== undefined && { ms: at - ran.startedAt }),
   };
-  const told = { ...block({ ...endStream(view), calls }, ended), folded: view.unfolded ? undefined : ended };
-  const survivors = event.outcome === "interrupted" ? survivorsIn(event.output) : [];
+  const told = { ...block(endStream(view), ended), folded: view.unfolded ? undefined : ended };
+  const survivors = outcome === "interrupted" ? survivorsIn(output) : [];
   if (survivors.length === 0) return told;
   const names = survivors.map(({ pid, command }) => `${pid} ${sanitizeLine(command, 120)}`);
   return note(told, texts.stop.survives(names.join("\n")), "error");
-}
-
-function nameOf(view: View, callId: string, tool: string): string {
-  return view.labels[callId] ?? callLabel(tool, undefined);
 }
 
 /** A call that was left behind has ended: reported once, as soon as it is known. */
@@ -274,49 +289,42 @@ export function onLate(view: View, late: { readonly callId: string; readonly too
   const { callId, tool } = late;
   const next = { ...view, behind: view.behind.filter((id) => id !== callId) };
   if (view.toldLate.includes(callId)) return next;
-  const told = note(next, texts.stop.lateResult(nameOf(view, callId, tool)), "dim");
+  const told = note(next, texts.stop.lateResult(labelOf(view.thread, callId, tool)), "dim");
   return { ...told, toldLate: [...view.toldLate, callId].slice(-MOST_READ) };
 }
 
-function onAction(view: View, interrupt: Interrupt | undefined): View {
-  if (interrupt === undefined) return view;
-  if (interrupt.kind === "user") {
-    const told = block(endStream(view), stopBlock(view, interrupt));
+function onAction(view: View, before: View, { action: { interrupted } }: EventOf<"action">): View {
+  if (interrupted?.kind === "user") {
+    const stop = view.thread.stops.findLast(({ id }) => id === interrupted.id)!;
+    const told = block(endStream(view), stopBlock(view, stop));
     // Those of a past that is only read have ended with their process, or belong to another one.
-    return view.past ? told : { ...told, behind: [...view.behind, ...(interrupt.calls?.late ?? [])] };
+    return view.past ? told : { ...told, behind: [...view.behind, ...stop.late] };
   }
-  // The view of a pause repeats requests that were raised.
-  if ("data" in interrupt) return view;
-  if (interrupt.kind === "manual" || interrupt.kind === "node" || interrupt.kind === "rerun") return view;
-  if (view.requests.some(({ id }) => id === interrupt.id)) return view;
-  return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });
+  return view.requests.length > before.requests.length ? openDialog(endStream(view)) : view;
 }
 
 /** Stopped, finished and not started calls. */
-function stopBlock(view: View, { calls, raisedAt }: Interrupt): Block {
-  const named = (ids: readonly string[] = []) => ids.map((id) => view.labels[id] ?? id);
-  const late = new Set(calls?.late);
+function stopBlock({ thread, startedAt }: View, { stopped, finished, notStarted, late, askedAt }: StopView): Block {
+  const named = (ids: readonly string[]) =>
+    ids.map((id) => (thread.calls.some((call) => call.id === id) ? labelOf(thread, id, "") : id));
   return {
     kind: "stop",
-    ...(view.startedAt !== undefined && { ms: Math.max(0, raisedAt - view.startedAt) }),
-    stopped: named(calls?.stopped.filter((id) => !late.has(id))),
-    finished: named(calls?.finished),
-    notStarted: named(calls?.notStarted),
-    late: named(calls?.late),
+    ...(startedAt !== undefined && { ms: Math.max(0, askedAt - startedAt) }),
+    stopped: named(stopped.filter((id) => !late.includes(id))),
+    finished: named(finished),
+    notStarted: named(notStarted),
+    late: named(late),
   };
 }
 
-function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts): Step {
+function onAnswered(view: View, before: View, event: EventOf<"request-answered">, texts: Texts): Step {
   if (event.refused !== undefined || event.open === true) return still(view);
-  const request = view.requests.find(({ id }) => id === event.id);
-  if (request === undefined) return still(view);
-  const requests = view.requests.filter(({ id }) => id !== event.id);
-  const dialog = view.dialog?.id === event.id ? undefined : view.dialog;
-  const next = openDialog({ ...view, requests, dialog });
+  if (!before.requests.some(({ id }) => id === event.id)) return still(view);
+  const next = openDialog({ ...view, dialog: view.dialog?.id === event.id ? undefined : view.dialog });
   if (event.answer.type === "withdraw") return still(next);
-  const told = answeredNote(view, next, event, texts);
+  const told = answeredNote(before, next, event, texts);
   // After the last answer, from here or from another terminal, the run continues here.
-  if (requests.length > 0 || view.state !== "paused" || view.past) return still(told);
+  if (view.requests.length > 0 || view.state !== "paused" || view.past) return still(told);
   return { view: { ...told, starting: true }, effects: [{ do: "go-on" }] };
 }
 
@@ -327,7 +335,7 @@ function answeredNote(before: View, view: View, event: EventOf<"request-answered
   const here = before.dialog?.id === id && before.dialog.sending === true;
   if (here || (before.past && by === before.me)) return view;
   const request = before.requests.find((each) => each.id === id);
-  const label = request?.callId === undefined ? undefined : before.labels[request.callId];
+  const label = request?.callId === undefined ? undefined : labelOf(view.thread, request.callId, request.tool ?? "");
   if (answer.type === "reject" && label !== undefined) return view;
   const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
   const { answered, elsewhere, ...dialog } = texts.dialog;
@@ -336,36 +344,28 @@ function answeredNote(before: View, view: View, event: EventOf<"request-answered
   return note(view, `${label ?? request?.tool ?? request?.reason ?? id}: ${said}`, "dim");
 }
 
-function onState(view: View, event: EventOf<"state">): Step {
-  const { state, pauseType } = event;
+function onState(view: View, before: View, event: EventOf<"state">): Step {
+  const { state, at } = event;
   const running = state === "running";
-  const startedAt = running ? event.at : view.startedAt;
+  const startedAt = running ? at : view.startedAt;
   const goesOn = running && event.mode === "continue" && wasCut(view);
   // A run that is only initialized has not begun, and begins at once.
   const starting = view.starting && state === "initialized";
-  const next: View = { ...view, state, pauseType, startedAt, starting, goesOn };
-  if (running || state === "initialized") return still(running ? { ...next, stopping: 0, calls: [] } : next);
-  const rested: View = { ...endStream(next), stopping: 0, calls: [], restedAt: event.at, labels: view.labels };
-  if (state !== "paused") return still({ ...rested, requests: [], dialog: undefined, afterStop: undefined });
-  if (view.afterStop === undefined || rested.requests.length > 0) return still(rested);
-  const effects: Effect[] = [{ do: "resume", input: view.afterStop }];
+  const next: View = { ...view, startedAt, starting, goesOn };
+  if (running || state === "initialized") return still(running ? { ...next, stopping: 0 } : next);
+  const rested: View = { ...endStream(next), stopping: 0, restedAt: at };
+  if (state !== "paused") return still({ ...rested, dialog: undefined, afterStop: undefined });
+  if (before.afterStop === undefined || rested.requests.length > 0) return still(rested);
+  const effects: Effect[] = [{ do: "resume", input: before.afterStop }];
   return { view: { ...rested, afterStop: undefined, starting: true }, effects };
 }
 
 /** Another process ran the thread, and is gone: it can be resumed here. Of its calls nothing more is known. */
-function onOwnerLost(view: View, { at }: EventOf<"owner-lost">, texts: Texts): View {
-  if (view.state !== "running" || view.starting) return view;
-  const cut = view.calls.map(({ label }) => label).join(", ");
+function onOwnerLost(view: View, before: View, { at }: EventOf<"owner-lost">, texts: Texts): View {
+  if (view.state === before.state) return view;
+  const cut = before.calls.map(({ label }) => label).join(", ");
   const words = cut === "" ? texts.stop.crashed : `${texts.stop.crashed} ${texts.stop.cutOff(cut)}`;
-  const rested: View = {
-    ...endStream(view),
-    state: "paused",
-    pauseType: "crash",
-    calls: [],
-    stopping: 0,
-    restedAt: at,
-  };
-  return note(rested, words, "stop");
+  return note({ ...endStream(view), stopping: 0, restedAt: at }, words, "stop");
 }
 
 /** The last thing said is an answer that a stop, a failure or a crash has cut. */
@@ -389,7 +389,7 @@ function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Te
   if (!own) return view;
   if (event.status === "completed") return withoutWords(endStream(view), event, texts);
   if (event.status !== "failed" || event.error === undefined) return view;
-  const ended = { ...endStream(view), failedBy: event.error.code };
+  const ended = endStream(view);
   const words = sentences(...peopleWords(event.error, texts));
   // A limit that the person can lift by one key is a pause.
   if (event.error.code === "MAX_TURNS") return note(ended, words, "stop");

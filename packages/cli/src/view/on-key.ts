@@ -1,5 +1,5 @@
-// The effect of a key. It belongs to the topmost part: a popup, then a request, then the prompt. ESC is never swallowed: where
-// something runs, it stops it, whatever is being typed.
+// The effect of a key. It belongs to the topmost part: a popup, then a request, then the prompt. ESC is never swallowed: it stops
+// a run also while the person types.
 
 import type { Key } from "../keys/decoder.ts";
 import { type Mode, nextMode } from "../permissions/mode.ts";
@@ -30,7 +30,7 @@ const HAMMER_MS = 500;
 export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   if (before.quitting) return still(before);
   const { armed } = before;
-  // Whatever is pressed in between, the second press is no second one any more.
+  // After any other key, the second press no longer counts as one.
   const view: View = { ...before, now, armed: undefined };
   const again = (what: Armed["what"]) => armed?.what === what && now <= armed.until;
   switch (key.name) {
@@ -63,7 +63,7 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   return onPromptKey(view, key, now, texts);
 }
 
-/** Popup, request, run, mode, draft: the first of them that is there. A stop falls back to *ask*, too. */
+/** Acts on the first of popup, request, run, mode and draft that exists. A stop falls back to *ask*, too. */
 function onEscape(view: View, now: number, again: boolean): Step {
   const { popup } = view;
   if (popup !== undefined) return isBottom(popup) ? quit(view) : still({ ...view, popup: undefined });
@@ -199,7 +199,7 @@ function sent(view: View, effects: readonly Effect[]): Step {
   return { view: { ...view, draft: emptyEditor, draftAt: view.now, historyAt: undefined }, effects };
 }
 
-/** Earlier inputs; what is being typed is the last of them. */
+/** Goes through earlier inputs; the draft is the last of them. */
 function recall(view: View, by: 1 | -1): View {
   const { history, draft } = view;
   if (by > 0 && view.historyAt === undefined) return view;

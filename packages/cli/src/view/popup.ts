@@ -6,7 +6,7 @@ import { edit, editorOf } from "./editor.ts";
 import { slashNames } from "./slash.ts";
 import { type HistoryItem, LEFT_CHOICES, type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
 
-/** Where nothing is to be written, what is typed is meant for what lies below. */
+/** A popup without a field: typed text is meant for the part below. */
 export function leavesPopup(popup: Popup, key: Key): boolean {
   if (key.name !== "text" && key.name !== "paste") return false;
   return popup.kind === "rewind" || popup.kind === "left" || (popup.kind === "help" && key.text !== "?");

@@ -18,7 +18,7 @@ export function innerColumns(columns: number): number {
   return Math.max(8, columns - FRAME);
 }
 
-/** Everything there is to see of what would be done: nothing in it is left out, and nothing obeyed. */
+/** Returns the whole preview of a call: complete, and with no escape sequence that a terminal obeys. */
 export function previewRows(request: Interrupt, columns: number, previewOf: PreviewOf, texts: Texts): Row[] {
   const inner = Math.max(8, columns);
   const plain = (text: string): Row[] =>

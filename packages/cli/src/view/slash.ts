@@ -1,4 +1,4 @@
-// Commands of the prompt: a word after a slash. What is typed like one is never sent to the model; a path (/etc/hosts) or a
+// Commands of the prompt: a word after a slash. Such a word is never sent to the model; a path (/etc/hosts) or a
 // slash after a blank is text.
 
 import type { Texts } from "../texts/texts.ts";
@@ -51,7 +51,7 @@ export function chosenSlash(view: View): SlashName | undefined {
   return palette[Math.min(view.slashAt, palette.length - 1)];
 }
 
-/** The name with what follows it, ready for its words. */
+/** Returns the name with a blank after it if the command takes words. */
 export function completed(name: SlashName): string {
   return TAKES_WORDS.includes(name) ? `/${name} ` : `/${name}`;
 }
@@ -95,8 +95,8 @@ export function onSlash(view: View, { name, words }: Slash, texts: Texts): Step 
   }
 }
 
-function costWords({ tokens, contextTokens, contextMost }: View, { slash }: Texts): string {
-  const used = slash.tokens(tokens.input, tokens.output);
+function costWords({ thread: { spent }, contextTokens, contextMost }: View, { slash }: Texts): string {
+  const used = slash.tokens(spent.inputTokens, spent.outputTokens);
   return contextMost === undefined || contextTokens === 0
     ? used
     : `${used} ${slash.contextUse(contextTokens, contextMost)}`;

@@ -1,5 +1,5 @@
-// The demo's suggestions: three first inputs, and a tour. The hints follow from the
-// thread as it stands, so a person may leave the tour at any point.
+// The demo's suggestions: three first inputs, and a tour. The hints follow from the state of the thread, so a person may leave
+// the tour at any point.
 
 import type { Texts } from "../texts/texts.ts";
 import { isRunning, type View } from "./view.ts";
@@ -26,7 +26,7 @@ export function tourHint(view: View, { demo }: Texts): string | undefined {
   return step === undefined ? undefined : demo.steps[step - 1];
 }
 
-/** Stop, say something else, approve, go back: by what the thread shows. A rewind ends the tour: it opens another thread. */
+/** Returns the next step by the state of the thread: stop, say something else, approve, go back. A rewind ends the tour: it opens another thread. */
 function tourStep(view: View, tour: string): 1 | 2 | 3 | 4 | undefined {
   if (!view.demo || view.epoch > 0) return undefined;
   const blocks = view.transcript.slice(0);

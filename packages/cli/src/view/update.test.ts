@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Key } from "../keys/decoder.ts";
 import { en } from "../texts/en.ts";
 import { choicesOf } from "./dialog.ts";
+import { modelWork } from "./model-work.ts";
 import { tourHint } from "./suggestions.ts";
 import { update } from "./update.ts";
 import { type Block, canGoOn, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
@@ -12,7 +13,7 @@ import { type Block, canGoOn, type Effect, firstView, type Happening, isRunning,
 const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "belay", runPath: "belay" };
 let seq = 0;
 // biome-ignore lint/suspicious/noExplicitAny: tests write events by hand, and only what matters of them.
-const event = (type: BelayEvent["type"], more: any = {}): Happening => ({
+const event = (type: BelayEvent["type"], more: any = {}): Extract<Happening, { type: "event" }> => ({
   type: "event",
   event: { ...base, seq: ++seq, type, ...more } as BelayEvent,
 });
@@ -25,11 +26,15 @@ const typed = (text: string, now = 10_000) => key("text", now, text);
 const enter = key("enter");
 const esc = key("escape");
 
+/** Events are numbered as they come, whenever the test wrote them. */
+const inOrder = (happenings: readonly Happening[]): readonly Happening[] =>
+  happenings.map((each) => (each.type === "event" ? { type: "event", event: { ...each.event, seq: ++seq } } : each));
+
 /** The view after all of it, and everything that was to be done. */
 function after(...happenings: readonly Happening[]): { view: View; effects: Effect[]; blocks: readonly Block[] } {
   let view = firstView({ columns: 80, rows: 24 }, 0);
   const effects: Effect[] = [];
-  for (const happening of [caughtUp(), ...happenings]) {
+  for (const happening of [caughtUp(), ...inOrder(happenings)]) {
     const step = update(view, happening, en);
     view = step.view;
     effects.push(...step.effects);
@@ -69,7 +74,7 @@ test("it is pure: the same view and the same happening give the same, as often a
   expect(view.transcript.slice(0)).toEqual([{ kind: "answer", lines: ["one"], from: {}, first: true }]);
 });
 
-test("V6: a thread whose process is gone is paused here, with its text and its calls, and can be resumed", () => {
+test("V6: after a crash of its process a thread is paused here, with its text and its calls, and can be resumed", () => {
   const call = event("tool-start", { callId: "c", tool: "shell", args: { command: "make" } });
   const lost = event("owner-lost");
   const { view, blocks } = after(running, delta("half a li"), call, lost, lost);
@@ -83,8 +88,81 @@ test("V6: a thread whose process is gone is paused here, with its text and its c
   expect(blocks.map(({ kind }) => kind)).toEqual(["answer", "note"]);
   expect(blocks[1]).toMatchObject({ text: expect.stringContaining(en.stop.crashed), tone: "stop" });
   expect(blocks[1]).toMatchObject({ text: expect.stringContaining("make") });
-  // A run that begins here is not that one's.
+  // A run that begins here has another owner.
   expect(after(running, stopped, lost).view.pauseType).toBe("user_interrupt");
+});
+
+describe("the screen is drawn from the fold of the thread", () => {
+  const said = (text: string, more: object = {}) =>
+    event("message", {
+      message: { id: "m", role: "assistant", origin: "model", parts: [{ type: "text", text }], ...more },
+    });
+  const start = event("tool-start", { callId: "c", tool: "shell", args: { command: "make" } });
+  const answers = (blocks: readonly Block[]) => blocks.flatMap((each) => (each.kind === "answer" ? each.lines : []));
+
+  test("L2: facts that a reader repeats are drawn once, and text of a message on record not at all", () => {
+    const { view } = after(running, said("one"));
+    const head = view.thread.head;
+    const fact = { ...said("one").event, seq: head };
+    const late = { ...delta("onetwo").event, seq: 1 };
+    for (const each of [fact, late]) expect(update(view, { type: "event", event: each }, en).view).toBe(view);
+  });
+
+  test("F1: text of a failed try is void, also if the word of it was lost, and its late pieces are not drawn", () => {
+    const second = event("text-delta", { text: "second", offset: 0, messageId: "m", attempt: 2 });
+    const { blocks } = after(running, delta("first"), second, delta("late", 5), said("second"));
+    expect(blocks.map((each) => (each.kind === "note" ? each.text : each.kind))).toEqual([
+      "answer",
+      en.stop.superseded,
+      "answer",
+    ]);
+    expect(answers(blocks)).toEqual(["first", "second"]);
+  });
+
+  test("a piece that repeats what is shown adds its end, and a hole is filled by the message", () => {
+    const repeats = after(running, delta("one t"), delta("one two", 0), said("one two"));
+    expect(answers(repeats.blocks)).toEqual(["one two"]);
+    const holed = after(running, delta("one "), delta("three", 8), said("one two three"));
+    expect(answers(holed.blocks)).toEqual(["one two three"]);
+  });
+
+  test("C1: a call of an owner that is gone runs no more; one that is approved while others ask runs on", () => {
+    expect(after(running, start, running).view.calls).toEqual([]);
+    expect(after(running, start, running, start).view.calls).toMatchObject([{ id: "c", label: "shell make" }]);
+    const working = after(running, ...asks("a"), start, running);
+    expect(working.view.calls).toMatchObject([{ id: "c" }]);
+  });
+
+  test("a summary on record ends the wait for it; tokens of agents inside count", () => {
+    const wait = event("model-wait", { reason: "summary" });
+    const message = { id: "s", role: "user", origin: "runtime", parts: [], summary: { coversTo: "m" } };
+    expect(modelWork(after(running, wait).view).wait?.reason).toBe("summary");
+    expect(modelWork(after(running, wait, event("message", { message })).view).wait).toBeUndefined();
+    const inside = event("message", {
+      runPath: "belay/t1/c0",
+      message: { id: "i", role: "assistant", origin: "model", parts: [], usage: { inputTokens: 7, outputTokens: 2 } },
+    });
+    const { blocks } = after(running, inside, typed("/cost"), enter);
+    expect(blocks.at(-1)).toMatchObject({ text: en.slash.tokens(7, 2) });
+  });
+
+  test("reasoning between words is shown in its place, once", () => {
+    const thinks = (text: string, offset: number) => event("reasoning-delta", { text, offset, messageId: "m" });
+    const { blocks } = after(
+      running,
+      thinks("why", 0),
+      delta("one\n"),
+      thinks(" not", 3),
+      delta("two", 4),
+      said("one\ntwo"),
+    );
+    expect(blocks.map((each) => (each.kind === "thought" ? each.text : each.kind))).toEqual([
+      "why",
+      "answer",
+      " not",
+      "answer",
+    ]);
+  });
 });
 
 describe("text that streams", () => {
@@ -97,7 +175,7 @@ describe("text that streams", () => {
     expect(view.stream).toMatchObject({ line: "co", from: { fence: "```", language: "ts" } });
   });
 
-  test("what was missed comes with the message, and nothing twice", () => {
+  test("missed text comes with the message, and no text comes twice", () => {
     const message = { id: "m", role: "assistant", parts: [{ type: "text", text: "one\ntwo\nthree" }] };
     const { blocks, view } = after(running, delta("one\n"), delta("x", 100), event("message", { message }));
     expect(blocks.flatMap((block) => (block.kind === "answer" ? block.lines : []))).toEqual(["one", "two", "three"]);
@@ -138,14 +216,14 @@ describe("text that streams", () => {
 });
 
 describe("ESC", () => {
-  test("stops what runs, whatever is being typed; a second one forces; the draft stays", () => {
+  test("stops the run, also while the person types; a second one forces; the draft stays", () => {
     const { view, effects } = after(running, typed("draft"), esc);
     expect(effects).toEqual([{ do: "interrupt" }]);
     expect(view).toMatchObject({ stopping: 1, draft: { text: "draft" } });
     expect(after(running, typed("draft"), esc, esc).view.stopping).toBe(2);
   });
 
-  test("popup, then what is being written in a dialog, then the run: one layer at a time", () => {
+  test("popup, then the draft in a dialog, then the run: one layer at a time", () => {
     const open = after(running, typed("?"));
     expect(open.view.popup).toEqual({ kind: "help", cursor: 0 });
     const closed = update(open.view, esc, en);
@@ -172,7 +250,7 @@ describe("ESC", () => {
     expect(update(view, key("escape", 2_000), en).view.draft.text).toBe("");
   });
 
-  test("what is typed over a list that takes no words closes it, and stands on the prompt", () => {
+  test("text typed over a list that takes no words closes it, and is on the prompt", () => {
     const items = [{ messageId: "m", text: "go", calls: [] }];
     for (const opens of [{ type: "rewind-items", items } as const, typed("?")]) {
       const { view } = after(opens, typed("he"), typed("llo"));
@@ -181,13 +259,13 @@ describe("ESC", () => {
     expect(after(typed("?"), typed("?")).view).toMatchObject({ popup: undefined, draft: { text: "" } });
   });
 
-  test("what is sent while it stops goes in place of what was stopped, when that is done", () => {
+  test("input sent during a stop resumes the run when the stop is done", () => {
     const { view, effects } = after(running, esc, typed("instead"), enter, stopped);
     expect(effects).toEqual([{ do: "interrupt" }, { do: "resume", input: "instead" }]);
     expect(view).toMatchObject({ starting: true, afterStop: undefined, draft: { text: "" } });
   });
 
-  test("the line after it says what was stopped, what had finished, what never began, what still runs", () => {
+  test("the line after it lists the calls that were stopped, had finished, never began, still run", () => {
     const start = (callId: string) => event("tool-start", { callId, tool: "shell", args: { command: callId } });
     const calls = { stopped: ["a", "d"], finished: ["b"], notStarted: ["c"], late: ["d"] };
     const message = {
@@ -222,7 +300,7 @@ describe("the prompt", () => {
     expect(after(running, enter).effects).toEqual([]);
   });
 
-  test("what was sent is under way until it runs: in between nothing says that it is ready", () => {
+  test("sent input is under way until it runs: the status does not say ready in between", () => {
     const sent = [typed("go"), enter, event("state", { state: "initialized" })];
     expect(isRunning(after(...sent).view)).toBe(true);
     expect(isRunning(after(...sent, event("state", { state: "error" })).view)).toBe(false);
@@ -234,7 +312,7 @@ describe("the prompt", () => {
     expect(after(running, stopped, enter, enter).effects).toEqual([{ do: "resume" }]);
   });
 
-  test("what waits in the thread is shown once, and not when it was read meanwhile; idle, too, Ctrl-S sends it", () => {
+  test("pending input is shown once, and not after it was read; Ctrl-S sends it also when idle", () => {
     const mail = { id: "q", kind: "queue", text: "left" } as const;
     const waiting: Happening = { type: "waiting", mail: [mail], late: [], running: [] };
     const consumed = event("input-consumed", { id: "q", kind: "input" });
@@ -263,7 +341,7 @@ describe("the prompt", () => {
       return blocks.filter((block) => block.kind === "note" && block.text.includes("ended after all")).length;
     };
     expect([ends(waiting, waiting, late), ends(late, waiting), ends(late)]).toEqual([1, 1, 1]);
-    // It has ended, and there is nothing to tell of it.
+    // It has ended without a result to show.
     const nothing: Happening = { ...looking, running: [] };
     expect([ends(nothing), ends(nothing, late)]).toEqual([1, 1]);
     const still = after(running, left, stopped, { ...looking, running: ["c"] }, tick(9_000));
@@ -276,7 +354,7 @@ describe("the prompt", () => {
     expect(view).toMatchObject({ quitting: true, state: "paused" });
   });
 
-  test("Tab queues, Alt-Up takes back, and after a stop Ctrl-S sends what is held", () => {
+  test("Tab queues, Alt-Up takes back, and after a stop Ctrl-S sends the held input", () => {
     const mailed: Happening = { type: "mailed", mail: { id: "q", kind: "queue", text: "next" } };
     expect(after(running, typed("next"), key("tab")).effects).toEqual([{ do: "mail", kind: "queue", text: "next" }]);
     expect(after(running, mailed, key("ctrl-s")).effects).toEqual([]);
@@ -301,7 +379,7 @@ describe("the prompt", () => {
     expect(after(key("ctrl-c"), key("ctrl-c", 30_000)).effects).toEqual([]);
   });
 
-  test("Up and Down go through earlier inputs, and back to what was being typed", () => {
+  test("Up and Down go through earlier inputs, and back to the draft", () => {
     const input = (text: string) =>
       event("message", { message: { id: text, role: "user", origin: "person", parts: [{ type: "text", text }] } });
     const up = key("up");
@@ -312,7 +390,7 @@ describe("the prompt", () => {
     expect(drafts).toEqual(["two", "one", "two", "thr"]);
   });
 
-  test("what was refused says why, and gives the words back", () => {
+  test("a refusal shows its reason, and puts the words back on the prompt", () => {
     const { view, blocks } = after(typed("go"), enter, {
       type: "refused",
       problem: "Busy. Wait.",
@@ -338,7 +416,7 @@ describe("the prompt", () => {
 describe("modes", () => {
   const shiftTab = key("back-tab");
 
-  test("Shift-Tab goes through ask, accept edits and plan, whatever is typed or asked", () => {
+  test("Shift-Tab goes through ask, accept edits and plan, beside a draft and beside a request", () => {
     expect(after(shiftTab, shiftTab, shiftTab).effects.map((effect) => "mode" in effect && effect.mode)).toEqual([
       "accept-edits",
       "plan",
@@ -369,7 +447,7 @@ describe("modes", () => {
 describe("requests", () => {
   const seen = 10_000;
 
-  test("TC1: what is typed in the first moment, or while a draft is there, is a draft; Enter then answers nothing", () => {
+  test("TC1: text typed in the first moment, or beside a draft, is a draft; Enter then answers nothing", () => {
     const shown = after(running, { type: "tick", now: 5_000 }, ...asks("a"));
     const early = update(shown.view, key("text", 5_299, "y"), en);
     expect([early.effects, early.view.draft.text]).toEqual([[], "y"]);
@@ -405,7 +483,7 @@ describe("requests", () => {
     expect(after(running, shell("a", "npm test"), ...pressed).effects).toEqual([{ do: "answer", id: "a", answer }]);
   });
 
-  test("TC1: a letter alone grants nothing, and one that follows it within a second makes both a draft", () => {
+  test("TC1: a letter alone grants nothing, and another one within a second makes both a draft", () => {
     const dialog = (...keys: Happening[]) => after(running, shell("a", "npm test"), ...keys);
     for (const letter of ["y", "t", "a", "p", "v", "1", "2"]) {
       const { effects, view } = dialog(typed(letter, seen));
@@ -416,7 +494,7 @@ describe("requests", () => {
     expect(dialog(typed("a", seen), typed("y", seen + 1_000)).view.dialog?.cursor).toBe(0);
     expect(dialog(typed("also", seen)).view.draft.text).toBe("also");
     expect(dialog(key("paste", seen, "yes")).view.draft.text).toBe("yes");
-    // The rule has to be there to be read before Enter agrees to it.
+    // The rule is on the screen before Enter agrees to it.
     expect(dialog(typed("a", seen), key("enter", seen + 100)).effects).toEqual([]);
     expect(dialog(typed("y", seen), key("enter", seen + 100)).effects).toHaveLength(1);
   });
@@ -455,7 +533,7 @@ describe("requests", () => {
     expect([view.requests.length, view.dialog?.id]).toEqual([1, "a"]);
   });
 
-  test("edits can be accepted from a request on; what a link leads to is never remembered", () => {
+  test("edits can be accepted from a request on; the target of a link is never remembered", () => {
     const accepted = after(running, ...asks("a"), typed("s", seen), key("enter", seen + 400));
     expect(accepted.effects).toEqual([
       { do: "mode", mode: "accept-edits" },
@@ -494,7 +572,7 @@ describe("requests", () => {
     });
   });
 
-  test("questions: a choice by its number, words as they are, JSON where the schema wants it", () => {
+  test("questions: a choice by its number, words as they are, JSON if the schema requires it", () => {
     const asked = (more: Partial<Interrupt>) =>
       event("action", { action: { interrupted: request("q", { kind: "input", ...more }) } });
     const choice = after(running, asked({ context: { options: ["red", "blue"] } }), typed("2"), enter);
@@ -509,7 +587,7 @@ describe("requests", () => {
     ]);
   });
 
-  test("what became of a call that a crash cut off: again, its result, or skip", () => {
+  test("the outcome of a call that a crash cut off: again, its result, or skip", () => {
     const asked = event("action", { action: { interrupted: request("u", { kind: "unknown" }) } });
     expect(after(running, asked, typed("r"), enter).effects).toEqual([
       { do: "answer", id: "u", answer: { type: "approve" } },
@@ -595,13 +673,16 @@ describe("a person that looks elsewhere", () => {
   });
 });
 
-describe("the demo says what to type", () => {
+describe("the demo lists inputs to type", () => {
   const demo = (...happenings: readonly Happening[]) =>
-    happenings.reduce((view, each) => update(view, each, en).view, firstView({ columns: 80, rows: 24, demo: true }, 0));
+    inOrder(happenings).reduce(
+      (view, each) => update(view, each, en).view,
+      firstView({ columns: 80, rows: 24, demo: true }, 0),
+    );
   const person = (text: string) =>
     event("message", { message: { id: text, role: "user", origin: "person", parts: [{ type: "text", text }] } });
 
-  test("Tab and Up choose a suggestion while nothing was said; what is typed stays", () => {
+  test("Tab and Up choose a suggestion before the first input; a draft stays", () => {
     const { tour, summarise, write } = en.demo;
     const tab = key("tab");
     expect([demo(tab), demo(tab, tab), demo(key("up"))].map(({ draft }) => draft.text)).toEqual([

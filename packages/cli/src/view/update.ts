@@ -1,15 +1,16 @@
-// The one function by which the screen changes: what there is to see, and what happened, give what there is to see now and what
-// is to be done. It calls nothing and keeps nothing.
+// The only function that changes the screen: from the present view and an event it makes the next view and the effects to run. It
+// calls nothing and keeps nothing.
 
 import type { Texts } from "../texts/texts.ts";
 import { openDialog } from "./dialog.ts";
 import { editorOf } from "./editor.ts";
+import { withoutCalls } from "./from-thread.ts";
 import { append, emptyList } from "./list.ts";
 import { block, note, onEvent, onLate } from "./on-event.ts";
 import { onKey } from "./on-key.ts";
 import { type Block, firstView, type Happening, isRunning, type Step, still, type View } from "./view.ts";
 
-/** Of a long past, what is drawn again when its thread is opened. */
+/** The part of a long past that is drawn when its thread is opened. */
 const MOST_PAST = 40;
 /** How often to look whether a call that was left behind has ended. */
 const LOOK_EVERY_MS = 300;
@@ -34,7 +35,7 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
     case "waiting": {
       const { mail, late, running } = happening;
       const shown = mail.reduce(mailed, view);
-      // Some end without anything to tell of.
+      // Some calls end without a result to show.
       const ended = view.behind.filter((id) => !running.includes(id)).map((callId) => ({ callId, tool: "" }));
       return still([...late, ...ended].reduce((told, each) => onLate(told, each, texts), shown));
     }
@@ -57,7 +58,7 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
     }
     case "refused": {
       const { state = view.state, pauseType = view.pauseType } = happening;
-      const standing: View = { ...view, starting: false, stopping: 0, state, pauseType, calls: [] };
+      const standing: View = { ...withoutCalls(view), starting: false, stopping: 0, state, pauseType };
       const refused = note(standing, happening.problem, "error");
       const { input } = happening;
       if (input === undefined) return still(refused);
@@ -97,7 +98,7 @@ function onTick(view: View, now: number): Step {
   return { view: openDialog({ ...next, requests, dialog, starting: true }), effects: [{ do: "go-on" }] };
 }
 
-/** A clean slate, but for what the person has typed and where they are. */
+/** A new view that keeps the draft and the folder of the person. */
 function opened(view: View, threadId: string): View {
   const { draft, unfolded, mode, now, focused } = view;
   const first = view.threadId === undefined;
@@ -116,7 +117,7 @@ function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, tex
   const earlier: readonly Block[] = left > 0 ? [{ kind: "note", text: texts.app.earlier(left), tone: "dim" }] : [];
   const kept = [...before, ...earlier, ...past.slice(-MOST_PAST)];
   const rested: View = {
-    ...view,
+    ...(state === "running" ? view : withoutCalls(view)),
     now,
     past: false,
     state,
@@ -124,7 +125,6 @@ function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, tex
     requests,
     dialog: undefined,
     stream: undefined,
-    calls: [],
     transcript: kept.reduce((list, each) => append(list, each), emptyList as View["transcript"]),
   };
   const cut = cutOff(view, at);

@@ -1,5 +1,7 @@
-// Everything that is on the screen, as data. It changes only by update(); drawing reads it and nothing else.
+// Everything that is on the screen, as data. It changes only by update(); drawing reads it and nothing else. `thread` is the
+// fold of the thread's events; the rest is the person's part of the screen and what is already drawn.
 
+import { emptyThread, type ThreadView } from "@belay/client";
 import type { BelayEvent, Interrupt, Json, PauseType, SessionState } from "@belay/core";
 import type { Key } from "../keys/decoder.ts";
 import type { Mode } from "../permissions/mode.ts";
@@ -7,7 +9,6 @@ import type { Scope } from "../permissions/remember.ts";
 import type { MarkdownState } from "../rows/markdown.ts";
 import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
-import { type ModelWork, noWork } from "./model-work.ts";
 
 /** A note aside, an answer to the person, a stop or a request, a failure. */
 export type Tone = "dim" | "soft" | "stop" | "error";
@@ -26,7 +27,7 @@ export type Block =
       readonly guides: readonly string[];
     }
   | { readonly kind: "person"; readonly text: string }
-  /** Whole lines of an answer, and what was open before them; `first` begins the answer. */
+  /** Whole lines of an answer, and the blocks that were open before them; `first` begins the answer. */
   | {
       readonly kind: "answer";
       readonly lines: readonly string[];
@@ -47,7 +48,7 @@ export type Block =
   | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
   /** The reasoning of the model before an answer or a call. */
   | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
-  /** A stop: how long the run had run, and the labels of its calls by what became of them. */
+  /** A stop: the time of the run, and the labels of its calls by outcome. */
   | {
       readonly kind: "stop";
       readonly ms?: number;
@@ -61,6 +62,7 @@ export type Block =
 /** An answer as it streams: the lines that are whole are in the transcript already. */
 export interface Stream {
   readonly messageId: string;
+  readonly attempt: number;
   /** How much of the message was read. */
   readonly length: number;
   /** The line that may still grow. */
@@ -74,8 +76,6 @@ export interface RunningCall {
   readonly tool: string;
   readonly label: string;
   readonly startedAt: number;
-  /** The end of what it has said so far. */
-  readonly tail: string;
 }
 
 /** Something sent to the run, or for the next one, that is not part of the history yet. */
@@ -92,9 +92,9 @@ export interface Dialog {
   readonly cursor: number;
   readonly mode: "choose" | "edit" | "reason" | "answer";
   readonly editor: Editor;
-  /** The first row that is shown of what would be done. */
+  /** The first row of the preview that is shown. */
   readonly scroll: number;
-  /** The last letter that moved the cursor, and when: one that follows soon makes both a draft. */
+  /** The last letter that moved the cursor, and its time: another one soon after makes both a draft. */
   readonly typed?: { readonly text: string; readonly at: number };
   /** Why the last answer was not taken. */
   readonly problem?: string;
@@ -161,10 +161,10 @@ export interface View {
   /** Rules stand in for a model: the screen shows inputs to type. */
   readonly demo: boolean;
   readonly threadId: string | undefined;
+  readonly thread: ThreadView;
+  /** From here to `restedAt`, and `calls` and `requests`: as the thread has them, or as the session last reported. */
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
-  /** The code of the error that the last run failed with. */
-  readonly failedBy: string | undefined;
   /** The person has asked for a stop that is not done yet; twice: without grace. */
   readonly stopping: 0 | 1 | 2;
   /** The input sent while it stops: the resume takes it. */
@@ -173,21 +173,20 @@ export interface View {
   readonly starting: boolean;
   readonly startedAt: number | undefined;
   readonly restedAt: number | undefined;
-  /** Tokens of all model calls of the thread. */
-  readonly tokens: { readonly input: number; readonly output: number };
   /** Tokens that the last model call took, and those from which on the thread is summed up. */
   readonly contextTokens: number;
   readonly contextMost: number | undefined;
   readonly transcript: List<Block>;
   readonly stream: Stream | undefined;
-  readonly model: ModelWork;
-  /** The message whose reasoning was shown last. */
-  readonly thoughtOf: string | undefined;
+  /** When the model was last heard, or last asked. */
+  readonly heardAt: number;
+  /** The message whose reasoning was shown last, and how much of it. */
+  readonly thought: { readonly messageId: string; readonly length: number } | undefined;
   readonly calls: readonly RunningCall[];
-  /** The labels of calls of this run, by id. */
-  readonly labels: Readonly<Record<string, string>>;
+  /** Calls that have begun in a process that is gone: nothing of them runs, whatever is on record. */
+  readonly cut: readonly string[];
   readonly mail: readonly Mail[];
-  /** Ids of mail that was read, the last ones: word of it may come before the word that it was sent. */
+  /** Ids of the last inputs that were read: this report may come before the report that an input was sent. */
   readonly read: readonly string[];
   /** Calls of this process that a stop has left behind; looked after until they end. */
   readonly behind: readonly string[];
@@ -232,7 +231,7 @@ export type Effect =
   | { readonly do: "mode"; readonly mode: Mode }
   | { readonly do: "answer"; readonly id: string; readonly answer: DialogAnswer }
   | { readonly do: "go-on" }
-  /** Look what waits to become part of the thread. */
+  /** Look up the inputs that wait to become part of the thread. */
   | { readonly do: "look" }
   | { readonly do: "list-rewind" }
   | { readonly do: "list-threads" }
@@ -281,7 +280,7 @@ export type Happening =
       /** Calls of this process that were left behind and have not ended. */
       readonly running: readonly string[];
     }
-  /** It is to end, whatever is on the screen. */
+  /** The program is to end, with any screen. */
   | { readonly type: "ending" }
   | { readonly type: "mail-gone"; readonly id: string }
   | { readonly type: "taken-back"; readonly mail: Mail; readonly taken: boolean }
@@ -294,7 +293,7 @@ export type Happening =
       readonly state?: SessionState;
       readonly pauseType?: PauseType | undefined;
     }
-  /** A stop is over, whatever it met. */
+  /** A stop is over, with any outcome. */
   | { readonly type: "stop-ended" }
   | { readonly type: "rewind-items"; readonly items: readonly RewindItem[] }
   | { readonly type: "note"; readonly text: string; readonly tone: Tone }
@@ -322,22 +321,21 @@ export function firstView(
     demo,
     contextMost,
     threadId: undefined,
+    thread: emptyThread,
     state: "created",
     pauseType: undefined,
-    failedBy: undefined,
     stopping: 0,
     afterStop: undefined,
     starting: false,
     startedAt: undefined,
     restedAt: undefined,
-    tokens: { input: 0, output: 0 },
     contextTokens: 0,
     transcript: emptyList,
     stream: undefined,
-    model: noWork,
-    thoughtOf: undefined,
+    heardAt: 0,
+    thought: undefined,
     calls: [],
-    labels: {},
+    cut: [],
     mail: [],
     read: [],
     behind: [],

@@ -65,7 +65,7 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly graceMs?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run. */
   readonly permissions?: Permissions | undefined;
-  /** Called around what it does: one object of hooks, or several, the outermost first. */
+  /** Called around the work of the agent: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Shown and recorded after a person's stop, if no `onInterrupt` hook speaks. Without it no message is added. */
   readonly interruptMessage?: string | undefined;

@@ -1,5 +1,5 @@
-// An answer while it streams: model events in, parts out. It holds exactly what was published, so that what the
-// person saw is what is kept (S3). What would make it larger than one record may be is refused before it is part of it
+// An answer while it streams: model events in, parts out. It holds exactly the published events, so that the shown text is
+// the kept text (S3). An event that would make it larger than one record may be is refused before it becomes a part
 // (P12): while there is room for the worst that its characters could take, that is one subtraction for each event.
 
 import { type BelayError, belayError } from "../error.ts";
@@ -34,13 +34,13 @@ export class Answer {
   calls = 0;
   finish: Finish | undefined;
   usage: Usage | undefined;
-  /** Bytes that are free whatever its characters take; once there are none, all is counted. */
+  /** Bytes that are free even if each character takes the most; once there are none, all is counted. */
   #free: number;
   #room: Room | undefined;
   /** Characters of arguments since the last call that was complete. */
   #underWay = 0;
 
-  /** `by` is the path of whose answer it is. */
+  /** `by` is the path of the answering agent. */
   constructor(model: Model, desk: AnswerDesk, by: string) {
     this.#model = model;
     this.#desk = desk;
@@ -103,7 +103,7 @@ export class Answer {
         this.usage = counted(event.usage);
         return;
       default:
-        // A native model may say more than we know; what we cannot place is not part of the answer.
+        // A native model may send unknown events; they are not part of the answer.
         event satisfies never;
     }
   }
@@ -215,7 +215,7 @@ function isNothing(part: Part): boolean {
   return part.type === "text" && part.text === "" && part.provider === undefined;
 }
 
-/** The counts in it: what a model cannot count it leaves out, or says as NaN. */
+/** Returns the counts in it: a model leaves out unknown counts, or sends NaN. */
 function counted(usage: Usage | undefined): Usage | undefined {
   if (typeof usage !== "object" || usage === null) return undefined;
   const counts: Record<string, number> = { inputTokens: 0, outputTokens: 0 };

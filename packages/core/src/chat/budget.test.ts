@@ -50,7 +50,7 @@ describe("H4: a budget is of all that is sent", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  it("what the newest messages may keep of it is the same share of what is left", async () => {
+  it("the newest messages keep the same share of the rest of the budget", async () => {
     const small = scriptedModel(() => "so far", { id: "small" });
     const context = { maxTokens: 1_000, keepTokens: 800, model: small };
     const kit = await openKit(
@@ -77,7 +77,7 @@ describe("H4: a budget is of all that is sent", () => {
     expect(tokens(kit.requests.at(-1)!)).toBeLessThanOrEqual(500);
   });
 
-  it("so is what asks for a summary, with its own instructions and the summary before it", async () => {
+  it("so is the request for a summary, with its own instructions and the summary before it", async () => {
     const maxTokens = 800;
     const small = scriptedModel(() => words(600), { id: "small" });
     const context = { maxTokens, model: small, instructions: words(1_400) };

@@ -78,7 +78,7 @@ describe("another try", () => {
     });
   }
 
-  it("names the innermost cause, where the error itself does not", async () => {
+  it("names the innermost cause if the error itself does not", async () => {
     const cause = new Error("terminated", { cause: new Error("other side closed") });
     const { result } = await timed([fails({ isRetryable: false, cause }, "no answer")]);
     expect(result).toMatchObject({ error: { message: expect.stringMatching(/: no answer: other side closed$/) } });
@@ -212,7 +212,7 @@ describe("another try", () => {
     expect(kit.requests[0]).not.toHaveProperty("retry");
   });
 
-  it("is as it is by default where a setting is undefined", async () => {
+  it("an undefined setting counts as absent", async () => {
     const busy = fails({ statusCode: 503 });
     const agent = { settings: { retry: { attempts: undefined, delayMs: undefined } as object } };
     const { kit } = await timed([busy, busy, busy, busy, "never"], { agent });

@@ -1,9 +1,9 @@
 // One model call: request → stream → answer, with tries and time limits. Invariants:
 // 1. A stop settles it at once, also when the source is deaf or stalled; nothing is published or kept after it (S1).
-// 2. Decided from the stop, never from the error: what is thrown after a stop is the stop (S7).
+// 2. Decided from the stop, never from the error: an error after a stop is the stop (S7).
 // 3. Another try is made while no call was received whole (I6). Readers get `superseded`: the text of the failed try is void.
 //    A model that takes a prefix continues the text instead, and nothing is void.
-// 4. An answer that grows larger than one record may be ends while it streams: what does not fit is not shown (P12).
+// 4. An answer that grows larger than one record may be ends while it streams: text that does not fit is not shown (P12).
 
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { DeltaEvent } from "../event.ts";
@@ -69,7 +69,7 @@ function modelError(model: Model, tries: number, error: unknown): BelayError {
   return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason, status: statusIn(error) }, error);
 }
 
-/** Clients wrap what they met: that a connection broke is said by the innermost cause only. */
+/** Clients wrap errors: only the innermost cause shows that a connection broke. */
 function reasonOf(error: unknown): string {
   const page = pageWords(error);
   if (page !== undefined) return page;
@@ -297,7 +297,7 @@ class Calling implements StopListener, Speech {
 
 function ignore(): void {}
 
-/** The request of a try that continues `text`: the text is a last message of the assistant, or the end of the one that is there. */
+/** The request of a try that continues `text`: the text is a last message of the assistant, or the end of the present last one. */
 function withPrefix(request: ModelRequest, messageId: string, text: string): ModelRequest {
   // A stream may break in the middle of a character, and providers refuse half of one.
   const part = { type: "text" as const, text: text.toWellFormed() };

@@ -40,7 +40,7 @@ const summaries = async (store: KitOptions["store"]) =>
   );
 
 describe.each(eachStore)("H4: a budget on $name", ({ make }) => {
-  it("records a summary, sends it instead of what it covers, and keeps the originals, also when reopened", async () => {
+  it("records a summary, sends it instead of the covered messages, and keeps the originals, also when reopened", async () => {
     const store = await make();
     const model = summariser(["what was said"]);
     const context = { maxTokens: 500, keepTokens: 250, model };
@@ -95,7 +95,7 @@ describe.each(eachStore)("H4: a budget on $name", ({ make }) => {
 });
 
 describe("H4: a budget", () => {
-  it("compacts again and again, the summary before among what is covered", async () => {
+  it("compacts again and again, and covers the summary before", async () => {
     const model = summariser((request) => (messageText(request.messages[1]!).includes("s-") ? "s-more" : "s-first"));
     const kit = await talk({ maxTokens: 500, keepTokens: 250, model }, {}, 7);
     const made = await summaries(kit.store);
@@ -160,7 +160,7 @@ describe("H4: a budget", () => {
     expect(await summaries(kit.store)).toHaveLength(1);
   });
 
-  it("what the summaries cost is counted", async () => {
+  it("the tokens of summaries are counted", async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
     const model = summariser([[{ text: "s" }, { finish: "stop", usage }]]);
     const kit = await talk({ maxTokens: 500, keepTokens: 250, model }, {}, 2);
@@ -219,7 +219,7 @@ describe("H4: a budget", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  it("counts every script by what it takes: Chinese is not a quarter of its tokens, and its pieces fit", async () => {
+  it("counts every script by its own measure: Chinese is not a quarter of its tokens, and its pieces fit", async () => {
     const chinese = (role: "user" | "assistant", id: string): Message => {
       return { id, role, parts: [{ type: "text", text: "汉".repeat(1000) }], at: 0, origin: "person" };
     };
@@ -268,7 +268,7 @@ describe("H4: a budget", () => {
     expect(promptProblems(scope.prompt)).toEqual([]);
   });
 
-  it("H1: whatever is cut off a history with calls, cut answers and waiting inputs, the prompt stays valid", () => {
+  it("H1: at any cut of a history with calls, cut answers and waiting inputs, the prompt stays valid", () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant("input" as const), size: fc.nat(400) }),
       fc.record({ kind: fc.constant("answer" as const), size: fc.nat(400), cut: fc.boolean() }),
@@ -287,7 +287,7 @@ describe("H4: a budget", () => {
 });
 
 describe("H4: a context function", () => {
-  it("chooses what is sent; the history stays", async () => {
+  it("chooses the messages to send; the history stays", async () => {
     const kit = await openKit(["a", "b"], { agent: { context: (all) => all.slice(-1) } });
     await kit.session.run("one").result;
     await kit.session.run("two").result;
@@ -295,7 +295,7 @@ describe("H4: a context function", () => {
     expect(history(kit.session.messages)).toHaveLength(4);
   });
 
-  it("what no provider would take is refused with CONTEXT_INVALID, naming it, before any request", async () => {
+  it("an invalid choice is refused with CONTEXT_INVALID, naming the fault, before any request", async () => {
     const look = tool({
       name: "look",
       description: "",

@@ -1,10 +1,10 @@
-// Keeps a long thread under a budget of tokens (H4): what is oldest is replaced, in what the model reads, by a recorded
-// summary; the originals stay in the journal and in session.messages. Invariants:
+// Keeps a long thread under a budget of tokens (H4): models read a recorded summary in place of the oldest messages; the
+// originals stay in the journal and in session.messages. Invariants:
 // 1. The cut never separates a call from its result, so the prompt stays valid (H1).
 // 2. A summary is a message like any other: recorded once, in the journal, before a model reads it. A stop or a crash
 //    while it is made leaves the history as it was.
-// 3. The budget is of the whole request: what instructions, tools and the schema of the answer take is not the history's.
-// 4. Before a request there is at most one summary, whatever it gains.
+// 3. The budget is of the whole request: it includes the instructions, the tools and the schema of the answer.
+// 4. Before a request there is at most one summary, with any gain.
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
@@ -58,7 +58,7 @@ export async function keepWithin(
     return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: frame.scope.attempt + 1 };
   };
   while (!pieces.over) {
-    // One for later, that came with the piece before: what is summed up so far is nothing yet.
+    // A summary for later, which came with the piece before: none is recorded yet.
     if (frame.signal.halts("after-tools")) return stopped();
     const asked = (chunk: string) => request(budget.instructions ?? INSTRUCTIONS, summary, chunk);
     const around = asked("").reduce((sum, message) => sum + tokensOf(message), 0);
@@ -111,7 +111,7 @@ function besideHistory({ scope }: Frame, agent: ChatDefinition): number {
   return tokensBeside(request) + own + (scope.last === "cut" ? tokensOf(continueNote) : 0);
 }
 
-/** For the history: of what its newest messages may keep, the same share. */
+/** The budget of the history: its newest messages keep the same share of it. */
 function leftOf({ maxTokens, keepTokens }: ContextBudget, beside: number): ContextBudget {
   const left = maxTokens - beside;
   return keepTokens === undefined

@@ -29,7 +29,8 @@ export type InstructionsFunction<Deps = unknown> = (context: InstructionsContext
 export interface ContextBudget {
   /** A request is kept under this many tokens, instructions, tools and output schema included, as far as they can be estimated. */
   readonly maxTokens: number;
-  /** How many tokens of the newest messages stay as they are, of what the others leave the same share; a third by default. */
+  /** The number of tokens of the newest messages that stay as they are; a third of the budget by default. If instructions and
+   * tools take a part of the budget, the newest messages keep the same share of the rest. */
   readonly keepTokens?: number | undefined;
   /** Writes the summaries; the agent's own model by default. */
   readonly model?: Model | undefined;
@@ -108,8 +109,8 @@ export interface ChatDefinition {
   readonly hooks: HookTable | undefined;
   /** The agents that may have the word in the same history, by name, this one included; undefined if it is alone. */
   readonly family: ReadonlyMap<string, ChatDefinition> | undefined;
-  /** Chooses what of the history is sent. */
+  /** Chooses the messages of the history to send. */
   readonly context: ((history: readonly Message[]) => readonly Message[]) | undefined;
-  /** Keeps what is sent under a number of tokens, by recorded summaries. */
+  /** Keeps each request under a number of tokens, by recorded summaries. */
   readonly budget: ContextBudget | undefined;
 }

@@ -107,7 +107,7 @@ describe("bad definitions are refused when they are made", () => {
     }
   });
 
-  it("what is made cannot be changed", () => {
+  it("agents and tools are frozen", () => {
     const one = tool(good);
     const made = agent({ name: "a", model, tools: [one] });
     expect(Object.isFrozen(one)).toBe(true);
@@ -136,7 +136,7 @@ describe("types flow from definitions", () => {
     });
   });
 
-  it("ctx.deps is what the runner is given, and a runner that lacks it does not compile", async () => {
+  it("ctx.deps is the value given to the runner, and a runner without it does not compile", async () => {
     interface Deps {
       readonly prices: Map<string, number>;
     }

@@ -80,7 +80,7 @@ export async function verdictOn(
   const remembered = await desk.remembered();
   sources.push({ source: "thread", rules: remembered.thread }, { source: "always", rules: remembered.always });
   const { name, readOnly, repeatable } = tool;
-  // A tool that says of this very call that it needs no approval knows better than its nature.
+  // A tool that says that this call needs no approval overrides its annotations.
   const destructive = tool.destructive && asks !== false;
   return decide({ name, readOnly, repeatable, destructive }, args, asks, sources, desk.unattended);
 }
@@ -134,7 +134,7 @@ function approvalOf(frame: Frame, ready: ReadyCall, request: Request<Approval>, 
   };
 }
 
-/** The question what became of a call that a crash cut off. */
+/** Returns the question for the outcome of a call that a crash cut off. */
 export function doubtOf(frame: Frame, call: CallState): Interrupt {
   const { id: callId, tool, args } = call.part;
   return {

@@ -10,7 +10,7 @@ const bytesOf = (parts: readonly Part[]) => Buffer.byteLength(JSON.stringify(par
 const around = bytesOf([{ type: "text", text: "" }]);
 const tooLarge = { status: "failed", error: { code: "TOO_LARGE" } };
 
-/** A model that says what the generator gives, and counts it. */
+/** A model that sends the events of the generator, and counts them. */
 function saying(make: () => Iterable<ModelEvent>) {
   const told = { events: 0, requests: 0, aborted: false };
   const model: Model = {
@@ -71,7 +71,7 @@ describe("an answer that is larger than a record may be", () => {
     ["signatures", [text("s"), { type: "text-end", provider: { signature: "0".repeat(50) } }]],
     ["opaque data", [text("o"), { type: "opaque", provider: { data: "0".repeat(50) } }]],
     ["files", [text("f"), { type: "file", mediaType: "image/png", data: { base64: "AAAA".repeat(10) } }]],
-  ])("P12, S3: whatever it is made of (%s), what is kept is what was shown, and fits", async (_, events) => {
+  ])("P12, S3: made of %s, the kept answer is the shown answer, and fits", async (_, events) => {
     const { model, told } = saying(() => forEver(...events));
     const kit = await openKit(model, limited);
     const run = kit.session.run("go");

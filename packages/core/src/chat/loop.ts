@@ -31,7 +31,7 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
     // While only answered calls run, no turn starts and no agent ends.
     if (!frame.beginning.mayCallModel && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
     if (action !== undefined && last !== "calls") return acted(frame, agent, action);
-    // Open calls are of the agent that made them, also where one of them has handed over.
+    // Open calls belong to the agent that made them, also if one of them has handed over.
     const name = last === "calls" ? callsBy : active;
     const own = name === undefined || name === agent.name;
     const speaker = own ? frame : frame.child(name, frame.place.runPath, frame.scope, frame.hears);
@@ -90,7 +90,7 @@ function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   }
 }
 
-/** A whole answer that an earlier stretch left unchecked. */
+/** A whole answer that an earlier segment left unchecked. */
 async function openAnswer(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const { turn, messages } = frame.scope;
   const answer = messages.at(-1)!;
@@ -131,7 +131,7 @@ function runCalls(
   const next = frame.signal.orStopped(all).then((calls): Promise<Next> | Ended => {
     if (Array.isArray(calls)) return new Promise((each) => runReady(frame, agent, calls, first, turn, each));
     for (const next of found) if (isReady(next) && "live" in next) next.live.drop();
-    // A hook failed: nothing has started, and what is on its way is kept.
+    // A hook failed: no call has started, and facts that are not appended yet are kept.
     if (calls !== undefined) return { how: "failed", facts: first, error: failureOf(agent, calls.error) };
     return stoppedWith(first, { ...noCalls, ...metBy(frame, open) });
   });
@@ -192,11 +192,11 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
   };
 }
 
-// Of small functions and without awaits where nothing is waited for: what a turn allocates is most of what many runs at
-// once cost.
+// Of small functions, and without awaits if there is nothing to wait for: the allocations of a turn are most of the cost of
+// many runs at once.
 function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope, signal } = frame;
-  // Also one that came while mail was written: it costs no request.
+  // Also a stop that came while rows were consumed: it costs no request.
   if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
   if (lacksInstructions(scope, agent)) return instructFirst(frame, agent);
   return agent.budget === undefined ? askModel(frame, agent) : shortenFirst(frame, agent, agent.budget);
@@ -215,7 +215,7 @@ async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: Context
     const wish = budget.wanted?.();
     const ended = await keepWithin(frame, agent, withFocus(budget, wish), wish !== undefined);
     if (ended !== undefined) return ended;
-    // A stop that came while a summary was written costs no request; what was said meanwhile enters before it.
+    // A stop that came while a summary was written costs no request; inputs that came in the meantime enter before it.
     if (frame.signal.halts("after-tools")) return stoppedWith([], noCalls, frame.scope.attempt + 1);
     if (!hasMail(frame)) return askModel(frame, agent);
     await frame.desk.takeMail(frame);
@@ -257,7 +257,7 @@ function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   });
 }
 
-/** The provider counts more than we do: once, whatever the estimate says. */
+/** The provider counts more than we do: summarise once, against any estimate. */
 async function shortened(said: Said, call: ModelCall, budget: ContextBudget): Promise<Next> {
   const { frame, agent, end, turn } = said;
   const [oldest] = frame.scope.prompt;
@@ -285,7 +285,7 @@ interface Said {
   readonly continues: string | undefined;
 }
 
-/** Makes the message of what the model said, and decides what follows from it. */
+/** Makes the message of the answer, and decides the next step. */
 function conclude(said: Said, then: Then): void {
   const { frame, agent, end, turn, continues } = said;
   const { answer } = end;
@@ -346,8 +346,8 @@ function messageFact(
   const { id: model } = agent.model;
   const role = "assistant";
   const origin = "model";
-  // In one literal all that most answers have, and the rest by assignment: what is added to an object later is kept apart
-  // from it, and objects spread into one another cost more than all else here.
+  // The literal has the fields of most answers, the others are assigned: objects spread into one another cost more than all
+  // else here.
   let message: { -readonly [K in keyof Message]: Message[K] };
   if (usage !== undefined && finish !== undefined) {
     message = { id, role, parts, at, origin, model, usage, finish };

@@ -1,5 +1,4 @@
-// Hooks around a model call. What they change is this request alone; what the model said is what was shown (S3), and no
-// hook changes that.
+// Hooks around a model call. They change this request alone; the answer is kept as it was shown (S3), and no hook changes it.
 
 import type { BelayError } from "../error.ts";
 import type { Frame } from "../frame.ts";

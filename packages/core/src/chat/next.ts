@@ -5,7 +5,7 @@ import type { Fact } from "../event.ts";
 
 export type Next = Ended | "on";
 
-/** A stop that cuts no text: what is on the way is recorded with it. */
+/** A stop that cuts no text: facts that are not appended yet are recorded with it. */
 export function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls, attempt = 1): Ended {
   return { how: "stopped", facts, partialText: "", calls, attempt };
 }

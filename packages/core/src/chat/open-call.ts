@@ -19,7 +19,7 @@ import type { ChatDefinition } from "./definition.ts";
 import { argsOf, denial, doubtOf, gateOf } from "./gate.ts";
 import { askHooks, beforeToolHooks } from "./tool-hooks.ts";
 
-/** It waits for a person; `raise` is what has yet to be asked, `waits` what was. */
+/** It waits for a person; `raise` has the requests that are not raised yet, `waits` the raised ones. */
 export interface AskingCall {
   readonly call: CallState;
   readonly raise?: Interrupt;
@@ -56,7 +56,7 @@ export function newCall(frame: Frame, agent: ChatDefinition, call: CallState): N
     : gated(frame, agent, prepared);
 }
 
-/** Hooks first: what they make of it is what is judged. Rejects with HOOK_FAILED. */
+/** Calls the hooks before the judgement, which is about their arguments. Rejects with HOOK_FAILED. */
 async function hookedCall(
   frame: Frame,
   agent: ChatDefinition,
@@ -123,7 +123,7 @@ function startedCall(
   const live = frame.desk.hot.take(call.address);
   if (live instanceof LiveCall) return { call, live };
   const asks = call.steps?.flatMap(({ requestId }) => requestId ?? []) ?? [];
-  // Its own question was answered in this stretch: it begins again, from its recorded steps.
+  // Its own question was answered in this segment: it begins again, from its recorded steps.
   const { from } = frame.beginning;
   if (asks.some((id) => (frame.desk.request(id)?.settled ?? 0) > from)) return goesOn(frame, agent, call, "goesOn");
   const waits = asks.filter((id) => frame.desk.request(id)?.decision === undefined);
@@ -144,7 +144,7 @@ async function goesOn(
   return { call, outcome: "error", output: `It had begun, and cannot go on: ${bar}` };
 }
 
-/** It ran before and was cut off: what may not run any more can still have taken effect. */
+/** It ran before and was cut off: a call that may no longer run can still have taken effect. */
 async function again(frame: Frame, agent: ChatDefinition, call: CallState): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
   const bar = barOf(frame, agent, ready);
@@ -184,7 +184,7 @@ function cutCall(
   if (doubt !== undefined) return { call, waits: [doubt.interrupt.id] };
   if (!frame.beginning.mayCallModel) return { call, left: true };
   if (policy === "fail" || frame.desk.unattended) {
-    // At once, whatever comes: every start has its end.
+    // At once, in any case: every start has its end.
     lost.push(frame.toolEnd(call, "unknown", null, false));
     return undefined;
   }
@@ -261,8 +261,8 @@ async function approvedCall(
 }
 
 /**
- * Why a call that may run by its record does not. What was approved is what runs, or nothing does: its tool, its version
- * and its arguments are compared, then its schema and the rules that forbid (Q5).
+ * Returns the reason why a call that may run by its record does not. Only the approved call runs: its tool, its version and its
+ * arguments are compared, then its schema and the rules that forbid (Q5).
  */
 function barOf(frame: Frame, agent: ChatDefinition, ready: PreparedCall): string | undefined {
   if ("refusal" in ready) return ready.refusal;

@@ -58,7 +58,7 @@ describe("an agent with an output schema", () => {
     expect(problems()).toEqual([]);
   });
 
-  it("says what is wrong with an answer that is no JSON", async () => {
+  it("names the fault of an answer that is not JSON", async () => {
     const { session } = await open(["Rome, of course.", good]);
     expect((await session.run("a city").result).status).toBe("completed");
     expect(history(session.messages)[2]).toContain("it is not JSON");
@@ -91,7 +91,7 @@ describe("an agent with an output schema", () => {
     expect(problems()).toEqual([]);
   });
 
-  it("R2: an answer cut in the middle and gone on with is read as one", async () => {
+  it("R2: an answer cut in the middle and continued is read as one", async () => {
     const { session } = await open([[{ text: '{"name":"Ro' }, { stall: true }], 'me","size":3}']);
     const run = session.run("a city");
     await listen(run).until((event) => event.type === "text-delta");
@@ -197,12 +197,12 @@ describe("I4: the output has its type however the run ends", () => {
     }
   });
 
-  it("I4: an agent that is run by itself has its own output, also if another may hand over to it", async () => {
+  it("I4: an agent that is run alone has its own output, also if another may hand over to it", async () => {
     const { sub } = family(['{"other":"x"}'], z.object({ other: z.string() }));
     expect(await (await createRunner({ agent: sub }).run("go")).result).toMatchObject({ output: { other: "x" } });
   });
 
-  it("I4: exit() gives what the schema makes of its value, or the run fails with OUTPUT_INVALID", async () => {
+  it("I4: the output of exit() is its value as the schema reads it, or the run fails with OUTPUT_INVALID", async () => {
     const leaving = (output: unknown, more: object) => {
       const execute = (_: unknown, ctx: { exit(output: unknown): void }) => ctx.exit(output);
       const leave = tool({ name: "leave", description: "", input: z.object({}), execute });

@@ -55,7 +55,7 @@ describe.each(eachStore)("a tool that asks to be run again, on $name", ({ make }
     expect(model.requests).toHaveLength(1);
     await runner.close();
 
-    // Another process resumes it, and the key is there.
+    // Another process resumes it, now with the key.
     const again = scriptedModel(["all found"]);
     const second = createRunner({ agent: root(again), store, deps: { key: "k" } });
     const session = await second.open("t");
@@ -197,7 +197,7 @@ describe("rerun() given wrongly", () => {
     expect(rerun()).toMatchObject({ code: "RERUN_OUTSIDE" });
   });
 
-  test("O1: what is no JSON is refused when it is given, and what is too large ends the call as an error", async () => {
+  test("O1: a value that is not JSON is refused when it is given, and one that is too large ends the call as an error", async () => {
     expect(() => rerun({ at: new Date(0) })).toThrow(expect.objectContaining({ code: "NOT_SERIALIZABLE" }));
     const large = tool({
       name: "large",

@@ -57,7 +57,7 @@ export function isWorthRetrying(error: unknown): boolean {
   return false;
 }
 
-/** In the words of Anthropic, OpenAI, Google, xAI, Amazon, Groq, and of servers that run on one's own machine. */
+/** In the words of Anthropic, OpenAI, Google, xAI, Amazon, Groq, and of servers on the person's own machine. */
 const TOO_LONG =
   /context[ _](length|window|limit|size)|(prompt|input) is too long|maximum prompt length|reduce the length of the messages|too many (input )?tokens|input token count.*exceeds/i;
 

@@ -1,4 +1,4 @@
-// The last answer of a run: what it gives, and one that does not fit is sent back.
+// The last answer of a run: its output; an answer that does not fit the schema is sent back.
 
 import { BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
@@ -53,8 +53,8 @@ export async function settle(
 }
 
 /**
- * The output of the whole run, if a call has ended it with `exit()` or `breakLoop()`: the value that the agent's schema makes
- * of it. A call of an agent inside another one ends a run that is not its own, whose output may be of any type.
+ * Returns the output of the whole run, if a call has ended it with `exit()` or `breakLoop()`: the value as the agent's schema
+ * reads it. A call of a nested agent ends a run of another agent, whose output may have any type.
  */
 export async function exitOutput(
   frame: Frame,

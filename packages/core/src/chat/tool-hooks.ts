@@ -1,6 +1,6 @@
-// Hooks around a call. Before: what one makes of the arguments is judged like what a model asks for (schema, rules,
-// people) and recorded with the verdict; nothing changes them after. After: what one makes of the output is what is
-// recorded, once.
+// Hooks around a call. Before the call: the arguments that a hook returns are judged like the model's (schema, rules, people)
+// and recorded with the verdict; nothing changes them later. After the call: the output that a hook returns is recorded,
+// once.
 
 import type { Frame } from "../frame.ts";
 import { callHook, hookFailed, runAfter, show } from "../hooks/call-hooks.ts";

@@ -1,13 +1,13 @@
 // The calls of one turn. Invariants:
-// 1. A start is recorded before the call starts, in the append of what made it possible: the message, or the end of
+// 1. A start is recorded before the call starts, in the append of its cause: the message, or the end of
 //    the call it waited for.
-// 2. Nothing starts after a stop: whether one may start is decided when its append is written, and again when it starts.
+// 2. Nothing starts after a stop: whether a call may start is decided when its append is written, and again when it starts.
 // 3. It ends when every call that started has ended, was left behind (X3), or waits for a person while nothing else
-//    moves; the last is judged a macrotask after the last thing that happened.
+//    moves; the last is judged a macrotask after the last event.
 // 4. Calls recorded as started are started before the next append is made (writer 5): it counts them.
 // 5. A call that waits for a person holds up no other, unless that one is serial and comes after it.
 //
-// Long, and still one piece: what may start, what waits and when it is over are one count.
+// Long, and still one piece: the calls that may start, those that wait and the end of the turn are one count.
 
 import { definitionOf, noCalls, type StoppedCalls } from "../agent.ts";
 import { type BelayError, recordedWords } from "../error.ts";
@@ -209,7 +209,7 @@ export class TurnCalls implements Recording, StopListener {
     return next.raise === undefined ? facts : added(facts, this.#frame.raised(next.raise));
   }
 
-  /** The facts of what this call does now. */
+  /** Returns the facts of the present step of this call. */
   #take(next: NextCall, facts: Fact[] | undefined): Fact[] | undefined {
     const { call } = next;
     if ("waits" in next || "left" in next) return facts;
@@ -301,7 +301,7 @@ export class TurnCalls implements Recording, StopListener {
     return true;
   }
 
-  /** Begins what is on record as started. */
+  /** Starts the calls that are recorded as started. */
   launch(): void {
     const due = this.#due;
     this.#due = undefined;

@@ -66,7 +66,7 @@ export function digestOfVisit(graph: string, node: string, input: Json): string 
   return digestOf([graph, node, input]);
 }
 
-/** Returns the error of a run whose node was not approved. */
+/** Returns the error of a run with a node that was not approved. */
 export function notApproved({ interrupt: { id, expiresAt = 0 }, decision }: RequestState) {
   const expiredAt = new Date(expiresAt).toISOString();
   if (decision?.how === "expired" && decision.counts === "fail") return belayError("ANSWER_EXPIRED", { id, expiredAt });

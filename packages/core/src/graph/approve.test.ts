@@ -101,7 +101,7 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
     await third.runner.close();
   });
 
-  test("O3: two of three must approve, each on the same input; an edited input starts the count anew and is what runs", async () => {
+  test("O3: two of three must approve, each on the same input; an edited input starts the count anew and is the one that runs", async () => {
     const store = await make();
     const seen: unknown[] = [];
     const request = humanApproval("Deploy it?", { approvers: ["ana", "bo", "cy"], quorum: 2 });

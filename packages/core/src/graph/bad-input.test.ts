@@ -29,7 +29,7 @@ describe("G4: an impossible graph is refused by its definition", () => {
     expect(() => compile(options)).toThrow(problem(text));
   });
 
-  test("a node's name, its options, and where a branch may lead", () => {
+  test("a node's name, its options, and the targets of a branch", () => {
     const node = (key: unknown, options?: object) => () => graph("g").node(key as string, () => 1, options as never);
     for (const key of [START, END, "", "a/b", "5", 5, undefined]) {
       expect(node(key)).toThrow(
@@ -45,7 +45,7 @@ describe("G4: an impossible graph is refused by its definition", () => {
     expect(branch("b")).toThrow(problem('may lead to "b", which is no list of nodes'));
   });
 
-  test("a picture of what is no place", () => {
+  test("a picture of an unknown position", () => {
     expect(() =>
       line()
         .compile()
@@ -64,7 +64,7 @@ test("G1: of two breakpoints at one node, one that says so stops it, whichever i
   }
 });
 
-describe("what a node does to the state of its graph", () => {
+describe("changes of the state by a node", () => {
   type State = { list: string[] };
   const fail = async (code: (ctx: NodeContext<State>) => unknown) => {
     const g = graph<State>("g")
@@ -76,7 +76,7 @@ describe("what a node does to the state of its graph", () => {
     return result.status === "failed" ? `${result.error.code}: ${result.error.message}` : result;
   };
 
-  test("SPEC 10: ctx.state is read-only at every depth: what is written there fails, and is not lost without a word", async () => {
+  test("SPEC 10: ctx.state is read-only at every depth: a write into it throws, and is not lost silently", async () => {
     expect(await fail((ctx) => ctx.state.list.push("x"))).toMatch(/^AGENT_FAILED: .*not extensible/);
     expect(await fail((ctx) => ctx.setState(({ list }) => ({ list: [...list, "x"] })))).toMatchObject({
       status: "completed",
@@ -101,7 +101,7 @@ test("G4: the error of a branch that chooses no name has its choice", async () =
   });
 });
 
-test("G4: a branch or a breakpoint that throws is named, with what it threw", async () => {
+test("G4: a branch or a breakpoint that throws is named, with its error", async () => {
   const fail = (): never => {
     throw new Error("oh");
   };

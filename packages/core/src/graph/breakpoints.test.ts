@@ -72,7 +72,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(done).toEqual(["a", "b", "c"]);
   });
 
-  test("G1: before the first and after the last node; what was given is kept", async () => {
+  test("G1: before the first and after the last node; outputs are kept", async () => {
     const done: string[] = [];
     const session = await open(steps(done, { interruptBefore: ["step_a"], interruptAfter: ["step_c"] }), await make());
     expect(await session.run("hi").result).toMatchObject({ interruptType: "node_interrupt" });
@@ -262,7 +262,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     }
   });
 
-  test("G1: a breakpoint that is set while it runs stops what has not begun", async () => {
+  test("G1: a breakpoint that is set while it runs stops visits that have not begun", async () => {
     const reached = gate();
     const go = gate();
     const g = graph("g")

@@ -6,7 +6,7 @@ import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 
 describe.each(eachStore)("a checkpoint on $name", ({ make }) => {
-  test("G3: state, inputs, what waits at joins, reruns and graphs below, read from the record and copied", async () => {
+  test("G3: state, inputs, values that wait at joins, reruns and graphs below, read from the record and copied", async () => {
     const inner = graph<{ deep: number }>("inner")
       .node("x", (input: Json) => input)
       .edge(START, "x")
@@ -63,7 +63,7 @@ describe.each(eachStore)("a checkpoint on $name", ({ make }) => {
     expect((await session.checkpoint())!.state).toEqual({ n: 1 });
   });
 
-  test("G3: a node stopped after it ran is named; what is no graph has none", async () => {
+  test("G3: a node stopped after it ran is named; other agents have no checkpoint", async () => {
     const g = graph("g")
       .node("a", (input: Json) => input)
       .edge(START, "a")

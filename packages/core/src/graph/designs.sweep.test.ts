@@ -63,16 +63,24 @@ function shop({ effect }: ScenarioKit) {
     .compile({ approveBefore: [{ node: "pay", request: humanApproval("Pay?") }] });
 }
 
+const scenario = {
+  mostPoints,
+  agent: shop,
+  input: "hi",
+  repeatable: (name: string) => name.includes("/s:") || name.includes("/c0"),
+  answer: () => approve(),
+};
+
 test("O1, O3, O7, O8, O9, C2, F4: every fault at every point of code that speaks, asks again, stops itself and waits for a yes", async () => {
-  const report = await interruptAnywhere({
-    mostPoints,
-    agent: shop,
-    input: "hi",
-    // A run that is queued would ask people anew. A second stop ends all grace: a call that is about to ask again is cut.
-    faults: allFaults.filter((fault) => fault !== "enqueue" && fault !== "stop-twice"),
-    repeatable: (name) => name.includes("/s:") || name.includes("/c0"),
-    answer: () => approve(),
-  });
+  // A run that is queued would ask people anew.
+  const faults = allFaults.filter((fault) => fault !== "enqueue" && fault !== "stop-twice");
+  const report = await interruptAnywhere({ ...scenario, faults });
   expect(report).toMatchObject({ unstruck: 0, problems: [] });
   expect(report.points).toBeGreaterThan(40);
+});
+
+// A second stop ends all grace: a call that is about to ask again is cut, and its result says so. The end may differ.
+test("O1, S4, H1: a second stop at every point leaves a valid history, and each effect once", async () => {
+  const report = await interruptAnywhere({ ...scenario, faults: ["stop-twice"], anyEnd: true });
+  expect(report).toMatchObject({ unstruck: 0, problems: [] });
 });

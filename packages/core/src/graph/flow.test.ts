@@ -20,7 +20,7 @@ const ids = (flow: Flow) => flow.open.map(({ id }) => id);
 const give = (flow: Flow, id: string, output: Json = id) =>
   flow.gave(flow.open.find((visit) => visit.id === id)!, output);
 
-describe("what comes next in a graph", () => {
+describe("the next visits of a graph", () => {
   test("a join waits for a long way and a short one, whichever ends first", () => {
     for (const order of [
       ["a#0", "b#0", "c#0"],

@@ -15,7 +15,7 @@ export interface Visit {
   /** `key#visit` */
   readonly id: string;
   readonly input: Json;
-  /** It gets what the graph was given, as it was given. */
+  /** It gets the input of the graph, unchanged. */
   readonly first: boolean;
 }
 
@@ -39,7 +39,7 @@ export class Flow {
   /** Values at nodes that wait for more, by their source. */
   readonly #waiting = new Map<string, Map<string, Json>>();
   readonly #arrived = new Map<string, Json>();
-  /** Visits that have begun, or may, and have not handed on what they gave. */
+  /** Visits that have begun, or may begin, and have not handed on their output. */
   readonly #open = new Map<string, Visit>();
   /** The place of each node among those that the graph names; made when something joins. */
   #ranks: ReadonlyMap<string, number> | undefined;

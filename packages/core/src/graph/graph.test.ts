@@ -14,8 +14,8 @@ const tag = (key: string, done?: string[]) => (input: Json) => {
   return `${key}(${typeof input === "string" ? input : JSON.stringify(input)})`;
 };
 
-describe("what a graph runs", () => {
-  test("one node after the other: what one gives is what the next one gets", async () => {
+describe("the nodes that a graph runs", () => {
+  test("one node after the other: the output of each is the input of the next", async () => {
     const g = graph("g")
       .node("a", tag("a"))
       .node("b", tag("b"))
@@ -27,7 +27,7 @@ describe("what a graph runs", () => {
     expect(await session.run("hi").result).toMatchObject({ status: "completed", output: "b(a(hi))" });
   });
 
-  test("nodes that are ready run at once, and a join gets what each gave, by its name", async () => {
+  test("nodes that are ready run at once, and a join gets their outputs by name", async () => {
     const both = gate();
     let here = 0;
     const meet = (key: string) => async (input: Json) => {
@@ -72,7 +72,7 @@ describe("what a graph runs", () => {
     expect(result).toMatchObject({ output: { b: "b(hi)", c: 'c({"a":"a(hi)"})' } });
   });
 
-  test("a branch chooses by what came out, and what it leaves out is not waited for", async () => {
+  test("a branch chooses by the output, and a join does not wait for other targets", async () => {
     const done: string[] = [];
     const g = graph("g")
       .node("sort", (input: string) => ({ kind: input }))
@@ -93,7 +93,7 @@ describe("what a graph runs", () => {
     expect(done).toEqual(["refund", "reply"]);
   });
 
-  test("what only looks like an agent is refused when it is put together", () => {
+  test("an object that only looks like an agent is refused at compile()", () => {
     const looksLikeOne = { name: "a", run: () => {} } as never;
     const refused = (code: string) => expect.objectContaining({ code });
     expect(() => graph("g").node("a", looksLikeOne)).toThrow(refused("GRAPH_INVALID"));
@@ -101,7 +101,7 @@ describe("what a graph runs", () => {
     expect(() => createRunner({ agent: looksLikeOne })).toThrow(refused("AGENT_INVALID"));
   });
 
-  test("a branch that chooses what is no node fails by name; several may be chosen", async () => {
+  test("a branch that chooses an unknown node fails by name; several may be chosen", async () => {
     const bad = graph("g")
       .node("a", tag("a"))
       .edge(START, "a")
@@ -161,7 +161,7 @@ describe("what a graph runs", () => {
     ]);
   });
 
-  test("before makes what a node is given, once", async () => {
+  test("`before` makes the input of a node, once", async () => {
     let made = 0;
     const g = graph<{ who: string }>("g")
       .node("a", tag("a"), {
@@ -227,7 +227,7 @@ describe("what compile() refuses (G4)", () => {
     expect(await session.run("hi").result).toMatchObject({ status: "completed", output: "hi" });
   });
 
-  test("G4: toMermaid() shows the ways, and where a run stands", () => {
+  test("G4: toMermaid() shows the edges, and the position of a run", () => {
     const g = a()
       .node("b", tag("b"))
       .branch("a", () => "b", ["b"])

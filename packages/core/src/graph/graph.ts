@@ -21,7 +21,7 @@ import { type Branch, checkShape, END, type Node, type Shape, START, shapeWith }
 
 /** The options of a node. */
 export interface NodeOptions<State> {
-  /** Makes what the node is given of what arrives. Run once for a visit: what it made is on record. */
+  /** Makes the input of the node from the arriving value. Runs once for each visit: its result is recorded. */
   before?(input: Json, state: Readonly<State>): unknown;
 }
 
@@ -53,7 +53,7 @@ export interface GraphOptions<State, Keys extends string> {
 /** A node at which a graph pauses; with `when`, only for values that it accepts. */
 export type Breakpoint<State, Keys extends string> =
   | Keys
-  /** Pure: it is asked again of what is on record. */
+  /** Must be pure: it is called again with recorded values. */
   | { readonly node: Keys; when(value: Json, state: Readonly<State>): boolean };
 
 export type ApproveBefore<State, Keys extends string> =
@@ -225,7 +225,7 @@ class Builder {
     return published(definition, { toMermaid: (look?: MermaidOptions) => toMermaid(shape, look) }) as Graph;
   }
 
-  /** By node: where several are given for one, it stops where one of them says so. */
+  /** Groups conditions by node: with several for one node, the graph stops if one of them says so. */
   #breakpoints(option: "interruptBefore" | "interruptAfter", options: GraphOptions<object, string>): Breakpoints {
     const given = options[option] ?? [];
     if (!Array.isArray(given)) throw this.#refuse(`${option} is ${shown(given)}, which is no list of nodes`);

@@ -1,4 +1,4 @@
-// Where a graph waits for resume(): before a node, or after it.
+// The place at which a graph waits for resume(): before a node, or after it.
 
 import type { Frame } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";

@@ -1,4 +1,4 @@
-// A graph as a Mermaid diagram, also with where a run of it stands.
+// A graph as a Mermaid diagram, with the position of a run if one is given.
 
 import type { Checkpoint } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
@@ -7,7 +7,7 @@ import { END, type Shape, START } from "./shape.ts";
 
 /** The options of `toMermaid()`. */
 export interface MermaidOptions {
-  /** Nodes to mark, by key, or where a run stands. */
+  /** Nodes to mark, by key, or the checkpoint of a run. */
   readonly at?: readonly string[] | Checkpoint | undefined;
 }
 

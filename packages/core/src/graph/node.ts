@@ -1,4 +1,4 @@
-// A function as a node: code of one's own with durable steps, questions and agents inside it, and the state of its graph.
+// A function as a node: user code with durable steps, questions and agents inside it, and the state of its graph.
 
 import type { Ended } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
@@ -19,8 +19,8 @@ export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
   /** The graph's state when this code began, with its own changes. It is frozen. */
   readonly state: Readonly<State>;
   /**
-   * Changes the state: what `change` returns, whole or in part, by top-level key. Recorded with what the node gives, and
-   * made then of what the state is by then: it is called more than once, and must be pure.
+   * Changes the state: the keys that `change` returns replace those of the state. Recorded with the output of the node, and
+   * applied to the state at that moment: `change` is called more than once, and must be pure.
    */
   setState(change: (state: State) => Partial<State>): void;
   /**
@@ -40,7 +40,7 @@ const CHANGES = "What setState() changes";
 export interface NodeSetup {
   readonly key: string;
   readonly initial: State;
-  /** The nodes whose rejection leads here. */
+  /** The nodes with `onReject` to this node. */
   readonly rejections: readonly string[];
 }
 
@@ -111,7 +111,7 @@ class LiveNode extends LiveAgent {
       state = { ...state, ...changed };
     };
     return this.start(async (ctx, input) => {
-      // Frozen: what is written there instead of given to setState() would be lost without a word.
+      // Frozen: a write into it, without setState(), would be lost silently.
       const look = () => frozen(state);
       Object.defineProperties(ctx, { state: { get: look }, setState: { value: setState } });
       if (approval !== undefined) Object.defineProperty(ctx, "approval", { value: frozen(approval) });
@@ -151,7 +151,7 @@ class LiveNode extends LiveAgent {
   }
 }
 
-/** Top-level keys whose value is another one. */
+/** Returns the top-level keys with a changed value. */
 function changedBy(state: State, change: Change): Patch {
   if (typeof change !== "function") {
     const needed = "a function of the state, which gives what it changes";

@@ -67,7 +67,7 @@ export class GraphRecord {
     this.flow = new Flow(shape, trigger, maxSteps, state);
   }
 
-  /** Brings the flow up to what is on record. Throws what a branch or a condition throws. */
+  /** Brings the flow up to the record. Throws the error of a branch or a condition. */
   read(): void {
     if (!this.#begun) {
       this.#begun = true;

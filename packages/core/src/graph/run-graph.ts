@@ -1,6 +1,6 @@
 // Runs a graph. Invariants:
-// 1. What comes next is read from what its nodes have on record, in the order of the journal; it keeps nothing itself.
-// 2. Nodes that are ready run at once. One that fails, asks or stops does not hold up those that need nothing of it (G5).
+// 1. The next visits are read from the record of its nodes, in the order of the journal; the graph keeps no state of its own.
+// 2. Nodes that are ready run at once. One that fails, asks or stops does not delay nodes that do not need its output (G5).
 // 3. It passes a breakpoint after a resume from the pause that listed it, once for each visit (G1).
 // 4. A node that a person approves is asked for once for each visit, and does not begin without the recorded approval (O3).
 
@@ -24,7 +24,7 @@ class GraphRun {
   readonly #frame: Frame;
   readonly #plan: Plan;
   readonly #record: GraphRecord;
-  /** Visits that were looked at in this stretch. */
+  /** Visits that were examined in this segment. */
   readonly #met = new Set<string>();
   readonly #halted = new Set<string>();
   /** How visits that do not move came to their rest. */
@@ -119,7 +119,7 @@ class GraphRun {
     const path = this.#record.path(visit);
     const { agent } = this.#plan.shape.nodes.get(visit.key)!;
     this.#inputFor(visit, edited)
-      // After a stop nothing begins, whatever it would have been given.
+      // After a stop no visit begins, with any input.
       .then((input = { value: null }) => runChild(this.#frame, { agent, path }, input))
       .catch((error): ChildEnd => ({ how: "failed", facts: [], error: failureOf(error, visit.key) }))
       .then((end) => this.#rested(visit, path, end));
@@ -160,7 +160,7 @@ class GraphRun {
       });
   }
 
-  /** Continues it as soon as people have answered, whatever the other nodes do. */
+  /** Continues it as soon as people have answered, in any state of the other nodes. */
   #listen(visit: Visit, path: string): void {
     const { desk } = this.#frame;
     for (const id of desk.openBelow(path)) {

@@ -4,12 +4,12 @@ import { belayError } from "../error.ts";
 import type { Json } from "../json.ts";
 import type { AnyAgent } from "../workflow/composite.ts";
 
-/** Where a graph begins: what leaves it is what the graph was given. */
+/** The beginning of a graph: its output is the input of the graph. */
 export const START = "__start__";
 /** The end: a value that arrives here is the output of the graph. */
 export const END = "__end__";
 
-/** Says where what a node gave goes next. Pure: it is asked again of what is on record. */
+/** Returns the next node, or nodes, for the output of a node. Must be pure: it is called again with recorded values. */
 export type Choose = (output: never, state: never) => string | readonly string[];
 
 export interface Branch {
@@ -36,7 +36,7 @@ export interface Shape {
   readonly sources: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** With what follows from it, made once for all its runs. */
+/** The shape with its derived tables, made once for all its runs. */
 export function shapeWith(
   name: string,
   nodes: Shape["nodes"],
@@ -102,7 +102,7 @@ function listed(branches: Shape["branches"]): [string, readonly string[]][] {
   return [...branches].map(([from, all]) => [from, all.flatMap(({ to }) => to ?? [])]);
 }
 
-/** Wherever what a node gives may go. */
+/** Returns all nodes that the output of a node may reach next. */
 export function leadsTo(
   { nodes, edges, branches, rejections }: Pick<Shape, "nodes" | "edges" | "branches" | "rejections">,
   key: string,

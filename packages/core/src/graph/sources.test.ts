@@ -40,7 +40,7 @@ function workflowOf(result: RunResult<unknown>) {
 
 const done = (output: unknown) => ({ status: "completed", output });
 
-describe.each(eachStore)("what the source designs show of themselves, on $name", ({ make }) => {
+describe.each(eachStore)("examples of the source designs, on $name", ({ make }) => {
   test("N16, W2: a sequence interrupted in its third agent is at index 2; in another process the first two do not run again", async () => {
     const store = await make();
     const log = newLog();

@@ -24,7 +24,7 @@ const tag = (key: string, done?: string[]) => (input: Json) => {
 };
 
 describe.each(eachStore)("a graph on $name", ({ make }) => {
-  test("state is changed with what a node gives, also by two at once, and read by branches and nodes", async () => {
+  test("state is changed with the output of a node, also by two at once, and read by branches and nodes", async () => {
     interface Count {
       n: number;
       log: string[];
@@ -73,7 +73,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(await session.resume({ state: { limit: 9 } }).result).toMatchObject({ status: "completed", output: 9 });
   });
 
-  test("G2: a node that throws rerun(extra) is listed with it, and runs again with what it was given", async () => {
+  test("G2: a node that throws rerun(extra) is listed with it, and runs again with the same input", async () => {
     const store = await make();
     const done: string[] = [];
     let ready = false;
@@ -107,7 +107,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(done.filter((each) => each === "step")).toHaveLength(1);
   });
 
-  test("G5: an error in one branch keeps what the others have done; resume() repeats only what failed", async () => {
+  test("G5: an error in one branch keeps the work of the others; resume() repeats only the failed node", async () => {
     const done: string[] = [];
     let broken = true;
     const g = graph("g")
@@ -166,7 +166,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(done).toEqual(["a", "one"]);
   });
 
-  test("a node asks a person; what it changes by the answer is on record, in another process, too", async () => {
+  test("a node asks a person; its change by the answer is on record, in another process, too", async () => {
     const store = await make();
     const g = () =>
       graph<{ who: string; n: number }>("g")
@@ -195,7 +195,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
   });
 });
 
-describe("what would change nothing, without a word", () => {
+describe("definitions that would silently have no effect", () => {
   const changing = (change: (state: { n: number }) => unknown) =>
     graph<{ n: number }>("g")
       .node("a", (_input: Json, ctx) => ctx.setState(change as never))

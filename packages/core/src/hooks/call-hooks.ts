@@ -1,8 +1,8 @@
 // Calling hooks. Invariants:
-// 1. A hook holds up no stop: the caller of a hook waits for it no longer than the stop allows.
+// 1. A hook delays no stop: the caller of a hook waits for it no longer than the stop allows.
 // 2. A hook that fails before a step fails that step, with HOOK_FAILED; one that fails after it is logged, and the
 //    step is recorded as it was.
-// 3. What a hook is given is a frozen copy: it changes something by returning it, or not at all.
+// 3. A hook gets a frozen copy: it changes a value only by returning another.
 
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
@@ -96,7 +96,7 @@ export interface TextPlace {
   readonly offset: number;
 }
 
-/** Each hook sees what the one before it made of `first`. Rejects with HOOK_FAILED. */
+/** Calls the hooks in order: each gets the value that the one before it returned. Rejects with HOOK_FAILED. */
 export async function runBefore<T>(
   host: HookHost,
   name: HookName,

@@ -8,7 +8,7 @@ import type { Hooks } from "./hooks.ts";
 const stores = ["memory", "sqlite"] as const;
 
 for (const name of stores) {
-  test(`W5, C1, F4 (${name}): after a crash in mid-call the call runs again with what the hook made of it; its hook is not asked again`, async () => {
+  test(`W5, C1, F4 (${name}): after a crash in mid-call the call runs again with the arguments of the hook; its hook is not called again`, async () => {
     const clock = fakeClock();
     const store = name === "memory" ? memoryStore({ clock }) : sqliteStore(await openDatabase(":memory:"), { clock });
     const calls: string[] = [];

@@ -52,7 +52,7 @@ test("A9, W5: a beforeModel that throws fails the run before the model is called
   expect(history(session.messages)).toEqual(["user: go", "assistant: call c1", "tool: c1 ok", "assistant: done"]);
 });
 
-test("A9, W5: a beforeTool that throws keeps what the model said; its calls are held, and run once after resume()", async () => {
+test("A9, W5: after a beforeTool that throws the answer is kept; its calls are held, and run once after resume()", async () => {
   const ran: string[] = [];
   const { session, requests, problems } = await openKit([...turns], {
     tools: [work(ran)],
@@ -101,7 +101,7 @@ test("W5: an unusable value of a hook is a failure of the hook, also a prompt th
   expect(tried).toEqual(tried.map(() => "HOOK_FAILED"));
 });
 
-test("W5: a child whose beforeReply throws fails on record, and its hooks are asked again when it is tried again", async () => {
+test("W5: a child with a beforeReply that throws fails on record, and its hooks are called again with the next try", async () => {
   const seen: string[] = [];
   let times = 0;
   const child = agent({
@@ -146,14 +146,14 @@ test.each([
   [{ tools: "none" }, 'its tools are "none"'],
   [{ messages: [{}] }, "message 0 is {}, which has no parts"],
   [{ messages: [null] }, "message 0 is null, which has no parts"],
-])("W5: a beforeModel that gives a request that is none says what is wrong with it (%#)", async (given, reason) => {
+])("W5: a beforeModel that returns an invalid request fails with the fault in words (%#)", async (given, reason) => {
   const { session, requests } = await openKit(["done"], { agent: { hooks: { beforeModel: () => given as never } } });
   const result = await session.run("go").result;
   expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
   expect(requests).toEqual([]);
 });
 
-test("W5: what a hook rejects without a word was not rejected by a person", async () => {
+test("W5: a rejection of a hook without a reason is not the rejection of a person", async () => {
   const hooks = { beforeTool: () => ({ reject: "" }) };
   const { session, requests } = await openKit([...turns], { tools: [work()], agent: { hooks } });
   await session.run("go").result;

@@ -23,7 +23,7 @@ async function meddle(hooks: Hooks) {
   return { ...kit, result, ran, logged };
 }
 
-/** Changes all that it can reach of what it was given. */
+/** Changes everything within its argument. */
 function scribble(value: unknown): void {
   if (typeof value !== "object" || value === null || value instanceof AbortSignal) return;
   for (const [key, item] of Object.entries(value)) {
@@ -35,7 +35,7 @@ function scribble(value: unknown): void {
 const before = ["beforeReply", "beforeModel", "beforeTool"] as const;
 const after = ["afterModel", "afterTool"] as const;
 
-test.each(before)("W5: a %s hook that writes into what it is given fails, and has changed nothing", async (name) => {
+test.each(before)("W5: a %s hook that writes into its argument fails, and has changed nothing", async (name) => {
   const { result, session } = await meddle({
     [name]: ({ signal: _signal, ...given }: object & { signal: unknown }) => scribble(Object.values(given)),
   });

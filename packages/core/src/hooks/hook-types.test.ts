@@ -24,7 +24,7 @@ test("W5: a hook finds deps with the type that the tools need", () => {
       },
     },
   });
-  // @ts-expect-error what a hook returns is checked, too
+  // @ts-expect-error the return value of a hook is checked, too
   agent({ name: "seller", model: scriptedModel("x"), hooks: { afterTool: () => ({ result: 1 }) } });
   createRunner({
     agent: seller,

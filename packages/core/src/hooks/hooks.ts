@@ -10,7 +10,7 @@ import type { Message, Outcome, Part, Usage } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 
-/** Where a hook is called. */
+/** The place of a hook call. */
 export interface HookInfo<Deps = unknown> {
   readonly threadId: string;
   readonly runId: string;
@@ -32,7 +32,7 @@ export interface HookCall {
   readonly address: string;
   /** The arguments that the model wrote. */
   readonly asked: Json;
-  /** What runs, or is about to. */
+  /** The arguments that run, or are about to. */
   readonly args: Json;
 }
 
@@ -51,9 +51,9 @@ export interface Hooks<Deps = unknown> {
   beforeReply?(info: HookInfo<Deps> & { readonly input: ReplyInput }): Changed<string | ReplyInput>;
   /** Its reply is whole, and about to be recorded as the end. */
   afterReply?(info: HookInfo<Deps> & { readonly text: string; readonly output: unknown }): Seen;
-  /** The model is about to be called: return what to change in this request. The history stays as it is. */
+  /** The model is about to be called: return changes to this request. The history stays as it is. */
   beforeModel?(info: HookInfo<Deps> & { readonly request: ModelRequest } & ModelCalled): Changed<Partial<ModelRequest>>;
-  /** The model has answered, or was stopped, or has failed. What was shown is what is kept: it cannot be changed. */
+  /** The model has answered, or was stopped, or has failed. The shown text is kept: it cannot be changed. */
   afterModel?(
     info: HookInfo<Deps> & {
       readonly how: "finished" | "stopped" | "failed";
@@ -117,7 +117,7 @@ export interface Hooks<Deps = unknown> {
 /** A notice of something that is on record: nothing waits for the hook. */
 type Notice<Deps> = Omit<HookInfo<Deps>, "signal">;
 
-/** Where a piece of text is shown. */
+/** The place of a piece of shown text. */
 export interface TextInfo<Deps = unknown> extends Omit<HookInfo<Deps>, "signal"> {
   readonly messageId: string;
   /** The position of the piece in the text of the message so far. */

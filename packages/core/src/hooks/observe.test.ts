@@ -36,7 +36,7 @@ describe("session.observe()", () => {
     expect(session.messages).toEqual([]);
   });
 
-  test("W5: at once, too, by a session that has not heard that the run has ended elsewhere", async () => {
+  test("W5: at once, too, by a session that has not read that the run has ended elsewhere", async () => {
     const { session, store } = await openKit([[{ text: "so" }, { stall: true }], "one"]);
     const run = session.run("go");
     await listen(run).until(({ type }) => type === "text-delta");
@@ -86,7 +86,7 @@ describe("session.observe()", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("W5: what came while the last answer streamed is in the history once the run has ended; no turn is taken for it", async () => {
+  test("W5: an observation made while the last answer streams is in the history once the run has ended; no turn is taken for it", async () => {
     const streaming = gate();
     const go = gate();
     const { session, requests } = await openKit([
@@ -125,7 +125,7 @@ describe("session.observe()", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("A9, W5: hooks may change what is observed, or let it go; one that throws keeps it out", async () => {
+  test("A9, W5: hooks may change an observation, or drop it; one that throws keeps it out", async () => {
     const seen: string[] = [];
     const { session } = await openKit("x", {
       runner: {
@@ -159,7 +159,7 @@ describe("session.observe()", () => {
 
 describe.each(["steer", "observe"] as const)("%s() inside a beforeReply", (send) => {
   for (const { name, make } of eachStore) {
-    test(`W5 (${name}): is sent before the run begins, on a new thread and on an old one, and is heard once`, async () => {
+    test(`W5 (${name}): is sent before the run begins, on a new thread and on an old one, and is read once`, async () => {
       const told: string[] = [];
       const hooks: Hooks = {
         beforeReply: async ({ runId }) => {
@@ -209,7 +209,7 @@ describe("hub()", () => {
     });
   }
 
-  test("W5, O5: with `interrupts: false` a reply that was stopped is handed on when it is whole, as one, and what a hook said is not", async () => {
+  test("W5, O5: with `interrupts: false` a reply that was stopped is handed on when it is whole, as one, and the words of a hook are not", async () => {
     const speaker = agent({
       name: "ann",
       model: scriptedModel([[{ text: "One " }, { stall: true }], "two"]),

@@ -30,7 +30,7 @@ const work = (ran: string[] = []) =>
 const turns = [[{ text: "Let me see. " }, { call: "work", id: "c1" }], "done", "done"] as const;
 
 describe("onInterrupt", () => {
-  test("A2, A3, W5: it sees what was asked and why it was stopped; what it says is shown, recorded, flagged, given back, and sent to no model", async () => {
+  test("A2, A3, W5: it gets the input and the reason of the stop; its words are shown, recorded, flagged, given back, and sent to no model", async () => {
     const seen: unknown[] = [];
     const { session, requests, problems } = await openKit([[{ text: "One " }, { stall: true }], "two", "three"], {
       agent: {
@@ -160,7 +160,7 @@ describe("onInterrupt", () => {
     expect(other.messages.some(({ isInterrupted }) => isInterrupted)).toBe(false);
   });
 
-  test("A9, W5: one that throws keeps no stop from its receipt, nor what was said from its record", async () => {
+  test("A9, W5: one that throws keeps no stop from its receipt, and no word from the record", async () => {
     const log: LogEntry[] = [];
     const { session } = await openKit([[{ text: "One " }, { stall: true }]], {
       agent: {

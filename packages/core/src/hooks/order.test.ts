@@ -26,7 +26,7 @@ const names: readonly HookName[] = [
   "onInterrupt",
 ];
 
-/** Hooks that only tell that they were called. */
+/** Hooks that only log their calls. */
 function listing(calls: string[], who: string): Hooks {
   const told = names.map((name) => [
     name,
@@ -118,7 +118,7 @@ test("W5: a child's own hooks are called in the child, the runner's for every ag
   ]);
 });
 
-test("W5: what beforeReply makes of the input is what is recorded; what beforeModel changes is that request alone", async () => {
+test("W5: the input that beforeReply returns is recorded; beforeModel changes that request alone", async () => {
   const { session, requests, problems } = await openKit("fine", {
     agent: {
       hooks: {
@@ -238,7 +238,7 @@ test("W5: a hook gets its place, the deps of the runner, and a signal", async ()
   ]);
 });
 
-test("W5: what is no hook is refused when it is given", () => {
+test("W5: a value that is not a hook is refused when it is given", () => {
   const model = scriptedModel("x");
   const codes = [{ beforeToolCall: () => {} }, { beforeTool: "x" }, [null]].map((hooks) => {
     try {

@@ -216,7 +216,7 @@ for (const { name: store, make } of eachStore) {
 }
 
 describe("a call that a stop, or its time, has left behind", () => {
-  /** What is told of it in the end. */
+  /** The late result in the thread. */
   const told = async (hooks: Hooks, value: string) => {
     const begun = gate();
     const end = gate();
@@ -247,11 +247,11 @@ describe("a call that a stop, or its time, has left behind", () => {
   };
   const hide: Hooks = { afterTool: ({ output }) => ({ output: String(output).replace(/\d/, "…") }) };
 
-  test("W5, S5: what it gives in the end comes past afterTool before it is recorded", async () => {
+  test("W5, S5: its late result passes through afterTool before it is recorded", async () => {
     expect(await told(hide, "secret 7")).toMatchObject([{ outcome: "ok", output: "secret …" }]);
   });
 
-  test("W5, S5: so does what it gives where the hook takes its time, and where one of them fails", async () => {
+  test("W5, S5: so does its late result if the hook is slow, and if one of them fails", async () => {
     const slow: Hooks = {
       afterTool: async ({ output, signal }) => {
         await new Promise((resolve) => setTimeout(resolve, 20));

@@ -8,7 +8,7 @@ import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 /** A person's answer to a request, made by `approve()`, `reject()` or `respond()`. */
 export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
 
-/** Allows what a request asks for. */
+/** Approves a request. */
 export interface ApproveAnswer {
   readonly type: "approve";
   /** The arguments to run with instead. They must fit the tool's schema. */
@@ -21,7 +21,7 @@ export interface ApproveAnswer {
   readonly groups?: readonly string[];
 }
 
-/** Refuses what a request asks for. */
+/** Rejects a request. */
 export interface RejectAnswer {
   readonly type: "reject";
   readonly reason: string;

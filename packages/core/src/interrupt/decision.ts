@@ -175,7 +175,7 @@ export function mayAnswer(
   if (by === undefined) return false;
   return approvers.some((approver) => {
     if (!approver.startsWith(GROUP)) return approver === by;
-    // A person whose id looks like a group is not one.
+    // The id of a person may look like a group: it is not one.
     const group = approver.slice(GROUP.length);
     return known.includes(group) || (Object.hasOwn(groups, group) && groups[group]!.includes(by));
   });

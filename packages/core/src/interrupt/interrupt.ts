@@ -1,4 +1,4 @@
-// An interrupt: why and where a run stopped, and what it needs to continue. An interrupt that waits for a person is a
+// An interrupt: the reason and the place of a stop, and the data to continue. An interrupt that waits for a person is a
 // request.
 
 import type { Json } from "../json.ts";
@@ -7,7 +7,7 @@ import type { PauseType } from "../lifecycle.ts";
 /** The kind of a request. `unknown` asks for the outcome of a call that a crash cut off. */
 export type RequestKind = "approval" | "input" | "custom" | "unknown";
 
-/** Why and where a run stopped, and what it needs to continue. One that waits for a person is a request. */
+/** The reason and the place of a stop, and the data to continue. An interrupt that waits for a person is a request. */
 export interface Interrupt {
   readonly id: string;
   /**
@@ -38,7 +38,7 @@ export interface Interrupt {
   readonly args?: Json;
   /** The JSON Schema of the arguments: an approval that edits them is checked by it, also by a runner without agents. */
   readonly argsSchema?: Json;
-  /** Set on a request raised inside a call whose arguments differ from the model's. */
+  /** Set on a request inside a call with arguments that differ from the model's. */
   readonly edited?: true;
   /** The node of a graph that it belongs to. */
   readonly node?: string;

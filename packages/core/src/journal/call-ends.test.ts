@@ -111,7 +111,7 @@ describe("how an open call ends", () => {
     for (const cause of causes) expect(lines(place, state, cause)).toEqual([]);
   });
 
-  it("a call whose end is in the same append has no other one", () => {
+  it("a call with its end in the same append gets no second one", () => {
     const state = threadOf(start("a"), start("b"));
     const ended = callEnds(place, state, "pause").filter((fact) => line(fact) === "a Uh");
     expect(ended).toHaveLength(1);

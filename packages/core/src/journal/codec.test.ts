@@ -247,7 +247,7 @@ describe("a line of the journal", () => {
     expect(() => decode(threadId, lineOf("not JSON", 1))).toThrow(code("JOURNAL_CORRUPT"));
   });
 
-  test("C4: is refused when what it says of its place is none: a run, an agent, its path, a segment, an attempt", () => {
+  test("C4: is refused with an invalid place: a run, an agent, its path, a segment, an attempt", () => {
     const line = (head: object, fact: object = {}) =>
       lineOf(JSON.stringify({ v: 1, r: "run", n: "agent", ...head, e: [{ run: "start", ...fact }] }), 1);
     expect(decode(threadId, line({}))).toHaveLength(1);
@@ -308,7 +308,7 @@ function damaged(whole: unknown, chance: Iterator<number>, value: unknown): unkn
 }
 
 // The golden files have lines as their version writes them, each followed by the facts that it was made of. They are never
-// written again: they must stay readable for ever. A new kind of fact, or a new key, is added at the end of the newest file.
+// written again: they must always stay readable. A new kind of fact, or a new key, is added at the end of the newest file.
 describe("golden lines", () => {
   const texts = ["v2", "v3", "v4"].flatMap((version) =>
     readFileSync(new URL(`golden/${version}.txt`, import.meta.url), "utf8")

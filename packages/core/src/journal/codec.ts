@@ -1,6 +1,6 @@
-// How facts are written down. One append is one line of JSON: what its facts share stands once at the front, and
-// nothing that can be found elsewhere (the arguments of a started call, an id made of its place) is written again. The
-// first key of a written fact tells what it is; a move to a state with nothing to add is its name alone, the beginning
+// How facts are written down. One append is one line of JSON: the fields that its facts share stand once at the front, and
+// data that can be found elsewhere (the arguments of a started call, an id made of its place) is not written again. The
+// first key of a written fact names its kind; a move to a state without other data is its name alone, the beginning
 // of a run the word "start".
 //
 // 1. decode(encode(facts)) gives equal facts.
@@ -65,7 +65,7 @@ type Written = (
   | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint" | "input" | "fresh">)
   | (Pick<RunEndEvent, "error" | "output" | "patch" | "values" | "outputKey"> & {
       readonly run: RunEndEvent["status"];
-      /** These two where they are not those of the line's last message; no finish is null. */
+      /** Present if they differ from those of the line's last message; no finish is null. */
       readonly finish?: RunEndEvent["finish"] | null;
       readonly usage?: WrittenUsage;
     })
@@ -117,7 +117,7 @@ export const KEYS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Throws where they are not all of one stretch of one run: the line says only once which that is. */
+/** Throws unless they are all of one segment of one run: the line names that only once. */
 export function encode(facts: readonly Fact[]): string {
   const { threadId, runId: r, segment, agentName: n, runPath } = facts[0]!;
   const e = new Array<Body["e"][number]>(facts.length);
@@ -742,7 +742,7 @@ function readMessage(written: WrittenMessage, place: EventBase, input: number): 
   return { type: "message", seq, at, threadId, runId, segment, attempt, agentName, runPath, turn, message };
 }
 
-// In one literal all that most answers have: what is added to an object later is kept apart from it, and costs more than the rest.
+// The literal has the fields of most answers: a field that is added to an object later costs more than the rest.
 export function messageOf(written: WrittenMessage, place: EventBase, input: number): Message {
   const { m, t: turn = 0, model, interrupted, continues } = written;
   const known = defaults(place, turn, input);

@@ -56,7 +56,7 @@ function folded(...pieces: (readonly Line[])[]): ThreadState {
   return state;
 }
 
-test("F4: a fold is what its facts make of it, however far it goes, and in how many pieces", async () => {
+test("F4: a fold is the same up to any fact, and in any number of pieces", async () => {
   let exchanges = 0;
   const kind = fc.oneof(
     { weight: 3, arbitrary: fc.constant<Kind>("plain") },
@@ -196,7 +196,7 @@ test("F4, C4: also lines that no writer makes fold to the state of their facts, 
   expect(Math.min(seen.whole, seen.refused)).toBeGreaterThan(200);
 });
 
-/** Pieces of lines, and what may be mistaken for one. */
+/** Pieces of lines, and texts that look like one. */
 const pieces = [
   ...['"', "\\", "{", "}", "[", "]", ",", ":", " ", "\n", "\0", "},{", "\\u0022", "null,", "1e999"],
   ...[
@@ -212,7 +212,7 @@ const pieces = [
   ...['"m":"z",', '{"m":"a"},', '"running",', '"s":1,', '"v":2,', '"e":['],
 ];
 
-test("F4, C4: nor does it take a line for one that looks alike, whatever stands where in its text", async () => {
+test("F4, C4: nor does it take a line for one that looks alike, with any text at any place", async () => {
   const lines = await linesOf(["plain", "odd", "plain", "plain", "plain"]);
   const same = (edited: readonly Line[]) =>
     expect(outcome(() => folded(edited))).toEqual(outcome(() => slowly(edited)));

@@ -1,6 +1,6 @@
-// From lines to a state. Of a run that is over only what was said stays once another one begins, and most runs of a long
-// thread are one question and its answer: those two are taken out of the texts of their lines, without making anything of
-// the facts around them. What comes of it is what `reduce` makes of all of them.
+// From lines to a state. Once another run begins, only the messages of a past run stay, and most runs of a long thread are one
+// question and its answer: those two are cut out of the texts of their lines, without parsing the facts around them. The
+// result equals that of `reduce` over all facts.
 
 import type { Message } from "../message.ts";
 import { damageAt, decode, type Line, messageOf, type WrittenMessage } from "./codec.ts";
@@ -22,7 +22,7 @@ export function fold(state: ThreadState, lines: readonly Line[]): void {
   }
 }
 
-/** Fact by fact. What cannot be is JOURNAL_CORRUPT, at its place: also a move that no thread makes. */
+/** Folds fact by fact. An impossible fact is JOURNAL_CORRUPT, with its seq: also a move that no thread makes. */
 export function foldLine(state: ThreadState, line: Line): void {
   const facts = decode(state.threadId, line);
   try {
@@ -32,8 +32,8 @@ export function foldLine(state: ThreadState, line: Line): void {
   }
 }
 
-// A question and its answer as `encode` writes them, around the run's id, the agent's name and what was said. A line that
-// differs in anything, be it in the order of its keys, is none of them. Each look at a text costs as much as a message: there
+// A question and its answer as `encode` writes them, around the run's id, the agent's name and the two texts. A line that
+// differs in anything, also in the order of its keys, does not match. Each search in a text costs as much as a message: there
 // are few of them.
 const RUN = '{"v":1,"r":"';
 const BEGINNING = '"e":["initialized","start","running",';
@@ -53,7 +53,7 @@ const BRACE = 125;
 interface Beginning {
   readonly index: number;
   readonly runId: string;
-  /** Where the run's input stands. */
+  /** The place of the run's input. */
   readonly inputAt: number;
 }
 
@@ -67,7 +67,7 @@ class Exchanges {
   #beginning = "";
   #said = "";
   #idLength = 0;
-  /** The last one looked at: where an exchange was taken, the next begins there. */
+  /** The last examined line: after a matched exchange, the next begins there. */
   #known: Beginning | undefined;
   /** These fields of the last answer, before its usage: the next one mostly has the same. */
   #aboutText = "";
@@ -78,7 +78,7 @@ class Exchanges {
     this.#lines = lines;
   }
 
-  /** Adds what was asked and said in the line at `i` and the one after it; false, and nothing is done, where they are not a question, its answer, and the beginning of another run. */
+  /** Adds the messages of the line at `i` and the next one; returns false, and does nothing, unless they are a question, its answer, and the beginning of another run. */
   take(i: number): boolean {
     const question = this.#lines[i]!;
     const answer = this.#lines[i + 1];
@@ -101,7 +101,7 @@ class Exchanges {
     return true;
   }
 
-  /** The agent's, where a run of it has just ended. */
+  /** The scope of the agent, if a run of it has just ended. */
   #scope(): Scope | undefined {
     const { agent, state, scopes } = this.#state;
     if (agent === undefined || state !== "completed") return undefined;
@@ -153,7 +153,7 @@ class Exchanges {
     }
     const about = jsonOf(`{${body.slice(start, end)}}`);
     if (!isAbout(about)) return undefined;
-    // When it was said, and how it ended, is said of it alone. What stands behind the usage is none of it.
+    // Its time and its finish belong to it alone. Text behind the usage is not part of it.
     const { at, finish, model } = about;
     if (at === undefined && finish === undefined && (model === undefined || typeof model === "string")) {
       this.#aboutText = known;
@@ -210,7 +210,7 @@ function jsonOf(text: string): unknown {
 
 const ABOUT = new Set(["t", "at", "model", "usage", "finish"]);
 
-/** Of an answer, and nothing that says more of it than how it came. What it cost is what its run did, too: that end says nothing of it. */
+/** Matches an answer without further fields. Its usage equals that of its run: that end does not repeat it. */
 function isAbout(about: unknown): about is About {
   if (typeof about !== "object" || about === null) return false;
   const { t, usage } = about as About;

@@ -42,7 +42,7 @@ export function openFold(
       }
     }
   }
-  // Whatever is open, those around it have begun, too.
+  // The scopes around an open call have begun, too.
   for (const path of [...state.scopes.keys()]) {
     for (let at = path.indexOf("/"); ; at = path.indexOf("/", at + 1)) {
       const around = at === -1 ? path : path.slice(0, at);

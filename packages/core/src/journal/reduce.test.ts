@@ -71,7 +71,7 @@ describe("the fold", () => {
     ]);
   });
 
-  it("D2: what a pause waited for is gone from the state with the pause", () => {
+  it("D2: the requests of a pause leave the state with the pause", () => {
     const state = newThread("thread");
     const interrupts = [{ id: "i", kind: "user", address: "helper/t1", raisedAt: 1, by: "me" }];
     reduce(state, fact(1, { type: "state", state: "initialized" }));
@@ -84,7 +84,7 @@ describe("the fold", () => {
 });
 
 describe("a journal that cannot be read", () => {
-  /** A store whose lines come back changed. */
+  /** A store that returns changed lines. */
   function spoiled(real: Store, spoil: (line: Line, i: number) => Line): Store {
     const { load } = real;
     return {

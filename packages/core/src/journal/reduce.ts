@@ -1,5 +1,5 @@
-// The one function that changes a thread's state. It is deterministic and touches nothing but the state it is
-// given, which it updates in place: copying the past for each fact is what makes a journal quadratic.
+// The only function that changes a thread's state. It is deterministic and updates the given state in place: a copy of the past
+// for each fact would make a journal quadratic.
 
 import { belayError } from "../error.ts";
 import type { ActionEvent, Fact, Patch } from "../event.ts";
@@ -200,7 +200,7 @@ function isNewPause(
   return forked !== undefined && view !== undefined && interrupts.some(({ kind }) => kind === "manual");
 }
 
-/** A fork stands where its past leads to, which need not be a state that it could move to. What was decided there was meant for the other thread. */
+/** A fork has the state that its past leads to, which need not be a legal move. Decisions in the past were meant for the other thread. */
 function beginFork(state: ThreadState, now: ThreadState["state"], other: string): void {
   state.state = now;
   for (const request of state.requests?.values() ?? []) if (request.decision !== undefined) request.decidedIn ??= other;
@@ -269,7 +269,7 @@ function endChild(state: ThreadState, scope: Scope, fact: Extract<Fact, { type: 
   if (patch !== undefined) change(scopeOf(state, pathAround(fact.runPath)), patch);
 }
 
-/** Returns the recorded output, or the text of the last message if that is what the agent gave. */
+/** Returns the recorded output, or the text of the last message if that is the output. */
 function outputOf({ messages }: Scope, output: Json | undefined): Json {
   if (output !== undefined) return output;
   const last = messages.at(-1);

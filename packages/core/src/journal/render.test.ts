@@ -22,7 +22,7 @@ const message = (parts: readonly Part[], more: Partial<Message> = {}): Message =
 });
 const cut = { interrupted: { by: "user", at: 1 } };
 
-describe("what a model reads", () => {
+describe("the prompt of a model", () => {
   it("H1: a message that is fit as it is goes as it is: the very same object", () => {
     for (const parts of [
       [text("hi")],
@@ -98,7 +98,7 @@ describe("what a model reads", () => {
     ]);
   });
 
-  it("H1: half a character and arguments that are no object become what a provider takes", () => {
+  it("H1: half a character and arguments that are not an object become valid for every provider", () => {
     expect(sendable(message([text("a\ud83d")]), false)!.parts).toEqual([text("a\ufffd")]);
     for (const args of ["{bad", null, 7, [1]]) {
       expect(sendable(message([{ ...call, args }]), false)!.parts).toEqual([
@@ -121,7 +121,7 @@ describe("what a model reads", () => {
     expect(fit.filter((name) => !NAME.test(name))).toEqual([]);
   });
 
-  it("H1: half a character deep inside arguments or a result becomes what a provider takes, too", () => {
+  it("H1: half a character deep inside arguments or a result becomes valid, too", () => {
     const args = { list: [{ "k\ud800": "v\ud800" }] };
     const fit = { list: [{ "k\ufffd": "v\ufffd" }] };
     expect(sendable(message([{ ...call, args }]), false)!.parts).toMatchObject([{ args: fit }]);
@@ -129,7 +129,7 @@ describe("what a model reads", () => {
     expect(sendable(message([result], { role: "tool" }), false)!.parts).toMatchObject([{ output: fit }]);
   });
 
-  it("H2: a cut answer carries its mark as a text of its own, before its calls, and only in what is sent", () => {
+  it("H2: a cut answer carries its mark as a text of its own, before its calls, and only in the prompt", () => {
     const whole = message([text("Hel"), call], cut);
     expect(sendable(whole, true)!.parts).toEqual([text("Hel"), text("\n[interrupted by the user]"), call]);
     expect(sendable(message([text("Hel")], { interrupted: { by: "error", at: 1 } }), true)!.parts[1]).toEqual(

@@ -1,4 +1,4 @@
-// How a record reads to a model: the truth about what was cut, not executed, or is not known (H2). None of these
+// How a record reads to a model: the truth about calls that were cut, not executed, or are unknown (H2). None of these
 // words are stored; they are made from the recorded outcome.
 
 import { canonical } from "../interrupt/digest.ts";
@@ -9,7 +9,7 @@ import { addUsage, isBlank, NAME } from "../message.ts";
 export const CONTINUE_NOTE =
   "[Your last answer was cut off. Go on exactly where it stopped: do not repeat any of it, do not comment on the cut.]";
 
-/** Stands in an answer that has no words, for providers that have no place for what it has instead. */
+/** The text of an answer without text, for providers that cannot take its other parts alone. */
 const NO_WORDS = "[An answer without words.]";
 
 /** The result part of a call that ended. */
@@ -120,7 +120,7 @@ function isWanted(part: Part): boolean {
   }
 }
 
-/** The part itself, or, where no provider would take it, what comes nearest: half a character, arguments that are no object, no name. */
+/** Returns the part itself, or the nearest valid one: for half a character, arguments that are not an object, or an empty name. */
 function plain(part: Part): Part {
   switch (part.type) {
     case "text":
@@ -187,7 +187,7 @@ function markText(message: Message): string {
 /**
  * Joins the two pieces of an answer that was cut and then continued into one message with the first one's id. `continues` stays:
  * the provider knows the pieces as two answers, so its data on text no longer fits. Signed reasoning of the second
- * piece goes to the front, where providers want it; that of the first is not sent again.
+ * piece goes to the front, as providers require; that of the first is not sent again.
  */
 export function joined(cut: Message, rest: Message): Message {
   const reasoning = rest.parts.filter((part) => part.type === "reasoning");

@@ -65,8 +65,8 @@ function freeze(state: ThreadState): string {
 }
 
 /**
- * Returns a snapshot of `state`, if it is worth its room: if a summary stands for the past, and the facts since the last
- * one are several times what it weighs.
+ * Returns a snapshot of `state`, if it is worth its size: if a summary replaces the past, and the facts since the last
+ * snapshot are several times its size.
  */
 export function snapshotIfDue(state: ThreadState): string | undefined {
   const since = state.head - state.snapshotSeq;
@@ -87,7 +87,7 @@ function weight(part: Part): number {
   return 200;
 }
 
-/** The fold as it was; undefined where the snapshot is of another version, or of something else. */
+/** Returns the fold of a snapshot; undefined if the snapshot has another version or shape. */
 export function thaw(threadId: string, seq: number, body: string): ThreadState | undefined {
   let frozen: Frozen;
   try {
@@ -106,7 +106,7 @@ export function thaw(threadId: string, seq: number, body: string): ThreadState |
   return state;
 }
 
-/** One object for one message again: identity tells "unchanged". */
+/** Restores one object for each message: identity means "unchanged". */
 function shared(scope: Scope): Scope {
   const byId = new Map<string, Message>(scope.prompt.map((message) => [message.id, message]));
   const messages = scope.messages.map((message) => {

@@ -54,9 +54,9 @@ export interface ThreadState {
   drift: LastDrift | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
-  /** It began with a snapshot: of what people see only the end is in it. */
+  /** It began with a snapshot: it has only the end of the visible messages. */
   readonly partial: boolean;
-  /** Only what is open is in it: enough for the calls that wait for people, and for nothing else. */
+  /** It has only open calls and requests: enough to answer calls that wait for people. */
   readonly openOnly: boolean;
   /** The seq of the last snapshot. Not folded: the reader or writer of a snapshot sets it. */
   snapshotSeq: number;
@@ -117,10 +117,10 @@ export interface Scope {
   runId: string | undefined;
   /** Its input in that run: messages, or, for a child that takes none, a value. */
   given: Message[];
-  /** Of the root: what people said to the whole since. */
+  /** On the root: inputs of people to the whole tree since then. */
   later: Message[];
   input: Json | undefined;
-  /** Of a child: what it gave; undefined while it has not ended. */
+  /** On a child: its output; undefined while it has not ended. */
   ended: ChildEnded | undefined;
   /** The seq of the fact that it ended by, well or not. */
   settled: number | undefined;
@@ -130,11 +130,11 @@ export interface Scope {
   active: string | undefined;
   /** An action that has not taken effect on the agents above yet. */
   action: Action | undefined;
-  /** The stretch in which a call that a crash had cut off began again, by its id. */
+  /** The segment in which a call that a crash had cut off began again, by call id. */
   again: { [callId: string]: number } | undefined;
   /** The steps of a custom agent's code, in the order of their outcomes. */
   steps: StepRecord[] | undefined;
-  /** Of a graph: what its nodes and people have changed in its state. */
+  /** On a graph: the changes of its state by nodes and people. */
   state: Patch | undefined;
   /** Of a graph: each resume past nodes of it, and each change of its state by a person. */
   goneOn: GoneOn[] | undefined;
@@ -167,18 +167,18 @@ export interface CallState {
   status: "held" | "started" | "ended";
   /** It ran before, and a crash cut it: held or not, it can never read "not executed". */
   cut: boolean;
-  /** It is held, and ran up to a point that is on record: it continues from there, whatever a crash did to it before. */
+  /** It is held, and ran up to a recorded point: it continues from there, also after an earlier crash. */
   resumes?: true;
   result: ResultPart | undefined;
-  /** What runs, where a person or a hook changed it. */
+  /** The arguments that run, if a person or a hook changed them. */
   ranArgs?: Json;
   /** The source of a change that no person made. */
   changedBy?: "hook";
-  /** Its start was on record, and a stop came before it began: what comes before a start is not asked again. */
+  /** Its start was recorded, and a stop came before it began: hooks, rules and people are not asked again. */
   passed?: true;
   /** The request that it waits, or waited, for before it may run. */
   gate?: string;
-  /** The request that asks what became of it. */
+  /** The request for its outcome. */
   doubt?: string;
   /** How often that was asked. */
   doubts?: number;
@@ -190,7 +190,7 @@ export interface CallState {
 export interface StepRecord {
   readonly key: string;
   readonly kind: "step" | "ask";
-  /** Of an ask: its request, and the digest of what it asked. */
+  /** On an ask: its request, and the digest of its question. */
   readonly requestId?: string;
   readonly digest?: string;
   /** Of a step. */

@@ -5,7 +5,7 @@ import { belayError, type ErrorRecord, errorRecord } from "../error.ts";
 import type { EventBase, RequestAnsweredEvent, StateEvent } from "../event.ts";
 import type { ThreadState } from "./state.ts";
 
-/** The keys of commands, by what they do. A caller's id is unique in its thread for each of these. */
+/** The prefixes of command keys, by verb. A caller's id is unique in its thread for each of these. */
 export const keyOf = {
   /** Of stop, pause and terminate. */
   stop: (id: string) => `stop:${id}`,

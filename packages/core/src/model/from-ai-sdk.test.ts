@@ -12,7 +12,7 @@ describe("what is taken", () => {
     expect([named.id, named.prefill]).toEqual(["mine", true]);
   });
 
-  it("anything else is refused when it is given, in words that say what it was", () => {
+  it("anything else is refused when it is given, and the error names the value", () => {
     const v1 = { ...fake("v3", []), specificationVersion: "v1" };
     const embedding = { specificationVersion: "v3", provider: "p", modelId: "m", doEmbed() {} };
     const refused = [undefined, null, "openai/gpt-5", 5, {}, v1, embedding].map((model) => {
@@ -35,7 +35,7 @@ describe("what is taken", () => {
   });
 });
 
-describe("what the model is asked", () => {
+describe("the request to the model", () => {
   it("settings, tools and the output schema reach the model in its words", async () => {
     const model = fake("v3", [finishV3]);
     const tools = [{ name: "add", description: "adds", inputSchema: { type: "object" } }];

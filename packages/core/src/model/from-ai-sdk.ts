@@ -15,7 +15,7 @@ export interface FromAiSdkOptions {
   readonly id?: string | undefined;
   /** True if the model continues a last message of the assistant instead of answering it. Default: false. */
   readonly prefill?: boolean | undefined;
-  /** Marks the stable beginning of each request for providers that cache only what is marked (Anthropic). Default: false. */
+  /** Marks the stable beginning of each request for providers that cache only marked content (Anthropic). Default: false. */
   readonly cache?: boolean | undefined;
 }
 
@@ -53,7 +53,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
     provider,
     prefill: options.prefill ?? false,
     stream(request, given) {
-      // `given.signal` is read once, when the request is made: reading it is what makes the kernel's AbortController.
+      // `given.signal` is read once, when the request is made: the first read makes the kernel's AbortController.
       return new EventStream(() => model.doStream(write(request, given.signal) as never));
     },
   };
@@ -61,7 +61,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
 
 /**
  * Turns off strict schemas for providers that follow every schema strictly by default. They read the option under
- * their own name, or under that of OpenAI, whose API many of them speak. A value that the user has set stays.
+ * their own name, or under the name of OpenAI if they speak its API. A value that the user has set stays.
  */
 function looseOptions(provider: string, given: Json = {}): Json {
   const options = given as { readonly [name: string]: object };

@@ -1,4 +1,4 @@
-// The provider interface: what a model is asked, and what it says while it answers.
+// The provider interface: the request to a model, and the events of its answer.
 
 import type { Json } from "../json.ts";
 import type { FilePart, Finish, Message, Usage } from "../message.ts";
@@ -66,7 +66,7 @@ export type ModelEvent =
 export interface Model {
   /** For instance "openai/gpt-5". Recorded with each message. */
   readonly id: string;
-  /** The provider whose opaque data this model reads and writes. Default: the id. */
+  /** The provider of the opaque data that this model reads and writes. Default: the id. */
   readonly provider?: string;
   /** True if the model continues a last message of the assistant instead of answering it. */
   readonly prefill?: boolean;

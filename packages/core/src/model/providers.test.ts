@@ -1,4 +1,4 @@
-// The real AI SDK packages against a provider on localhost: what is sent is checked by the rules of each API.
+// The real AI SDK packages against a provider on localhost: each request is checked by the rules of its API.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -67,7 +67,7 @@ const add: ToolSpec = {
   },
 };
 
-/** Reads until `enough` of the events are there; then stops as the kernel does: abort, then return. */
+/** Reads until `enough` is true for the events; then stops as the kernel does: abort, then return. */
 async function read(model: Model, asked: ModelRequest, enough?: (events: ModelEvent[]) => boolean) {
   const control = new AbortController();
   const events: ModelEvent[] = [];

@@ -131,7 +131,7 @@ describe("the order of decisions", () => {
       "refund needs approval because it is destructive and no rule speaks of it.",
     ],
     [
-      "destructive asks, whatever else it is",
+      "destructive asks, with any other annotation",
       { destructive: true, readOnly: true },
       [],
       "ask",
@@ -163,7 +163,7 @@ describe("the order of decisions", () => {
       "refund is allowed because there are no permissions to heed.",
     ],
     [
-      "any other asks where the agent has permissions",
+      "any other asks if the agent has permissions",
       {},
       [from("agent")],
       "ask",
@@ -171,7 +171,7 @@ describe("the order of decisions", () => {
       "refund needs approval because no rule speaks of it.",
     ],
     [
-      "any other asks where the runner has permissions",
+      "any other asks if the runner has permissions",
       {},
       [from("runner")],
       "ask",
@@ -179,7 +179,7 @@ describe("the order of decisions", () => {
       "refund needs approval because no rule speaks of it.",
     ],
     [
-      "what was remembered of other calls is no permissions",
+      "rules remembered for other calls do not count as permissions",
       {},
       [from("always", rule("allow", { tool: "other" }))],
       "allow",

@@ -1,5 +1,5 @@
 // Decides whether a call may run. A pure function of the call and the rules. Invariants:
-// 1. A matching deny rule denies, whatever else matches.
+// 1. A matching deny rule denies, against all others.
 // 2. Else a matching always-ask rule asks. Nothing overrides it, not even a remembered approval.
 // 3. Else the strongest matching allow or ask rule decides. Rules remembered in the thread are stronger than those
 //    remembered for always, those than the agent's, those than the runner's. In one list the later is the stronger.

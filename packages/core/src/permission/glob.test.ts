@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { escapeGlob, matchesGlob } from "./glob.ts";
 
-/** Few letters, so that patterns and texts meet. */
+/** Few characters, so that patterns and texts meet. */
 const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "\\", "\n", "."), maxLength: 12 });
 
 describe("a text pattern", () => {
@@ -47,7 +47,7 @@ describe("a text pattern", () => {
     fc.assert(fc.property(text, text, (it, other) => matchesGlob(escapeGlob(it), other) === (it === other)));
   });
 
-  test("it matches by the definition of *, tried letter by letter (Q9)", () => {
+  test("it matches by the definition of *, tried character by character (Q9)", () => {
     const literals = fc.array(text, { minLength: 1, maxLength: 4 });
     const between = fc.array(text, { minLength: 4, maxLength: 4 });
     fc.assert(

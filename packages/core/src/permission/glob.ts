@@ -1,5 +1,5 @@
 // Text patterns. Invariants:
-// 1. `*` stands for any text, also for none and for newlines. Everything else stands for itself. Backslashes count only
+// 1. `*` matches any text, also none and newlines. Everything else matches itself. Backslashes count only
 //    directly before a star: `\*` is a star, `\\*` is a backslash and then any text.
 // 2. Matching takes time in proportion to pattern plus text, for any input: models write the texts.
 // 3. An escaped text matches that text and no other.

@@ -50,7 +50,7 @@ describe("an approval that is remembered", () => {
     );
   });
 
-  test("with patterns allows what they match (Q9)", () => {
+  test("with patterns allows the calls that they match (Q9)", () => {
     const rule = rememberedRule("r1", "shell", args, { scope: "always", args: { command: "rm *" } }, "anna", 5);
     expect(rule.args).toEqual({ command: "rm *" });
     expect(ruleMatches(rule, "shell", { command: "rm all.log" })).toBe(true);

@@ -11,11 +11,11 @@ export type PermissionEffect = "allow" | "ask" | "always-ask" | "deny";
 export interface PermissionRule {
   /** Names the rule in verdicts. By default made from its owner and position. */
   readonly id?: string;
-  /** A tool's name, or a pattern of names: `*` stands for any characters. */
+  /** A tool's name, or a pattern of names: `*` matches any characters. */
   readonly tool: string;
   /**
    * Patterns by path ("command", "options.force", "files.0"; "" is all arguments together). For text it is a pattern,
-   * in which `*` stands for any text and `\*` for a star; otherwise exactly this value. A missing argument does not
+   * in which `*` matches any text and `\*` a star; otherwise exactly this value. A missing argument does not
    * match.
    */
   readonly args?: { readonly [path: string]: Json };

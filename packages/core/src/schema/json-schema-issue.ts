@@ -1,4 +1,4 @@
-// The words of the JSON Schema validator: what is wrong, where, and what was found there.
+// The words of the JSON Schema validator: the fault, its place, and the value found there.
 
 import type { Json } from "../json.ts";
 

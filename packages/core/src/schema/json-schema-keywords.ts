@@ -12,7 +12,7 @@ export interface Run {
 export type Check = (value: unknown, at: Place, run: Run) => Issues;
 export type SchemaObject = { readonly [key: string]: Json };
 
-/** Compiles the schemas below a schema: `pointer` is where one stands, for the words of a refusal. */
+/** Compiles the schemas below a schema: `pointer` is its place, for the words of a refusal. */
 export type Below = (schema: Json, pointer: string) => Check;
 
 export function refuse(pointer: string, value: unknown, needed: string): never {
@@ -168,7 +168,7 @@ function repeated(items: readonly unknown[], at: Place): Issues {
   return NONE;
 }
 
-/** The same text for equal JSON values, whatever the order of their keys. */
+/** Returns the same text for equal JSON values, in any order of their keys. */
 export function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;

@@ -101,7 +101,7 @@ describe("compileJsonSchema", () => {
     for (const value of bad) expect(wrong(schema, value), String(value)).not.toEqual([]);
   });
 
-  it("says where, what was expected, and what was found", () => {
+  it("names the place, the expected and the found value", () => {
     const schema = {
       type: "object",
       properties: {

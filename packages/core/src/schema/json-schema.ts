@@ -1,10 +1,10 @@
 // A small JSON Schema validator. Invariants:
 // 1. A schema that cannot be checked (malformed, a bad pattern, a reference that leads nowhere or only back to itself)
 //    is refused when it is compiled, so checking a value cannot fail because of the schema.
-// 2. The work is bounded by schema × value: a reference is checked once per place, however many forms lead to it.
-//    (Not covered: what a `pattern` of its author costs; JavaScript's regular expressions may backtrack.)
+// 2. The work is bounded by schema × value: a reference is checked once per place, through any number of forms.
+//    (Not covered: the cost of a `pattern`; JavaScript's regular expressions may backtrack.)
 // Known: type enum const, the bounds of strings, numbers, arrays and objects, anyOf oneOf allOf not, if then else, $ref
-// inside the document, nullable. Other keywords, `format` among them, say nothing about validity here.
+// inside the document, nullable. Other keywords, `format` among them, do not count for validity here.
 
 import type { Json } from "../json.ts";
 import {
@@ -38,7 +38,7 @@ export type { Issue } from "./json-schema-issue.ts";
 /** Deeper values are refused, before the stack would be at its end. */
 const MAX_DEPTH = 500;
 
-/** Compiles a schema; the check returns what is wrong with a value. Throws `OPTION_INVALID` for a malformed schema. */
+/** Compiles a schema; the check returns the faults of a value. Throws `OPTION_INVALID` for a malformed schema. */
 export function compileJsonSchema(schema: Json): (value: unknown) => readonly Issue[] {
   const check = new Compilation(schema).root();
   return (value) => check(value, { key: "", above: undefined, depth: 0 }, {});
@@ -66,7 +66,7 @@ class Compilation {
     return this.#references === 1 ? this.#targets.get("#")!.check : check;
   }
 
-  /** `owner`: the reference that stands for this schema at the same place of the value, if there is one. */
+  /** `owner`: the reference to this schema at the same place of the value, if there is one. */
   #compile(schema: Json, pointer: string, owner: string | undefined): Check {
     if (schema === true) return () => NONE;
     if (schema === false) return (value, at) => otherKind(at, "nothing here", value);

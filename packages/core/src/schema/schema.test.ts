@@ -44,7 +44,7 @@ describe("types", () => {
     expectTypeOf(jsonSchema(true)).toExtend<StandardSchema<Json, Json>>();
   });
 
-  it("tell what goes in from what comes out", () => {
+  it("distinguish input from output", () => {
     const _zod = z.object({ n: z.string().transform(Number), d: z.number().default(1) });
     expectTypeOf<InferInput<typeof _zod>>().toEqualTypeOf<{ n: string; d?: number | undefined }>();
     expectTypeOf<InferOutput<typeof _zod>>().toEqualTypeOf<{ n: number; d: number }>();
@@ -102,7 +102,7 @@ describe("validate", () => {
     expect(validate(saying("so it goes..."), 1)).toEqual({ ok: false, problem: "so it goes..." });
   });
 
-  it("hands out what shares no object with what it was given, also deep inside", () => {
+  it("returns a value that shares no object with its input, also deep inside", () => {
     const loose: StandardSchema[] = [
       z.object({ any: z.any() }),
       v.object({ any: v.any() }),
@@ -175,7 +175,7 @@ describe("validate", () => {
 });
 
 describe("toJsonSchema", () => {
-  it.each(["zod", "arktype", "belay"] as const)("shows a model what a schema takes (%s)", (name) => {
+  it.each(["zod", "arktype", "belay"] as const)("shows a model the input of a schema (%s)", (name) => {
     const seen = toJsonSchema(schemas[name], "tool greet") as { required: string[] };
     expect({ ...seen, required: seen.required.toSorted().toReversed() }).toEqual(written);
   });
@@ -207,7 +207,7 @@ describe("toJsonSchema", () => {
     expect(toJsonSchema(jsonSchema(true), "tool")).toEqual({});
   });
 
-  it("refuses a schema that cannot say it, with what to do", () => {
+  it("refuses a schema without a JSON Schema, with a hint", () => {
     expect(() => toJsonSchema(schemas.valibot, "tool greet")).toThrow(
       expect.objectContaining({
         code: "SCHEMA_UNSUPPORTED",
@@ -245,7 +245,7 @@ describe("toJsonSchema", () => {
     expect(() => toJsonSchema(nothing, "tool")).toThrow("custom gave no JSON Schema object");
   });
 
-  it("refuses what is no schema at all", () => {
+  it("refuses a value that is not a schema", () => {
     for (const value of [{}, { type: "object" }, () => 1]) {
       expect(isSchema(value)).toBe(false);
       expect(() => toJsonSchema(value as StandardSchema, "tool")).toThrow("not a Standard Schema");

@@ -1,4 +1,4 @@
-// Schemas: how a tool says what it takes. Any library with Standard Schema works; `jsonSchema` needs no library.
+// Schemas: the input of a tool. Any library with Standard Schema works; `jsonSchema` needs no library.
 
 import { belayError, errorText, recordedWords } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
@@ -40,7 +40,7 @@ export interface JsonSchema<T> extends StandardSchema<T, T> {
   };
 }
 
-/** A schema from JSON Schema written out; `T` is what it means in TypeScript. Throws `OPTION_INVALID` when malformed. */
+/** Makes a schema from JSON Schema; `T` is its type in TypeScript. Throws `OPTION_INVALID` when malformed. */
 export function jsonSchema<T = Json>(schema: object | boolean): JsonSchema<T> {
   const given = toJson(schema, "The schema of jsonSchema(…)");
   const check = compileJsonSchema(given);
@@ -119,8 +119,8 @@ export type Validated<T> =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Checks `value`; synchronous where the schema is. The schema works on a copy: what it hands out shares no object with
- * `value`, so a tool that changes its arguments cannot change the history they came from.
+ * Checks `value`; synchronous if the schema is. The schema works on a copy: its result shares no object with `value`, so a tool
+ * that changes its arguments cannot change the history.
  */
 export function validate<S extends StandardSchema>(schema: S, value: unknown): MaybePromise<Validated<InferOutput<S>>> {
   try {

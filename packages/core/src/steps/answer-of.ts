@@ -1,4 +1,4 @@
-// What `ctx.ask` gives for what was decided.
+// The value of `ctx.ask` for a decision.
 
 import { belayError } from "../error.ts";
 import { approvalOf, type Decision } from "../interrupt/decision.ts";

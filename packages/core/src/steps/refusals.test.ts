@@ -125,7 +125,7 @@ describe("what code gave, larger than maxBytes", () => {
     expect(await second.resume({ answers }).result).toMatchObject({ output: [1, "ran", "yes"] });
   });
 
-  test("P12, Q2: what is on record is not judged again: it is handed out under a smaller bound, too", async () => {
+  test("P12, Q2: a recorded value is not measured again: it is handed out under a smaller bound, too", async () => {
     const store = memoryStore();
     const root = defineAgent({
       name: "root",
@@ -206,7 +206,7 @@ describe("what code gave, larger than maxBytes", () => {
     expect([...outputs].toSorted()).toEqual(["ran ran", "refused ran", "refused refused"]);
   });
 
-  test("P12, Q2: code that no longer gives what was refused goes another way than what is on record", async () => {
+  test("P12, Q2: code that no longer makes the refused value diverges from the record", async () => {
     const store = memoryStore();
     const first = await open(
       asNode((ctx) => goOn(ctx, () => ctx.customAction(large))),

@@ -1,7 +1,7 @@
 // Values of code that were too large to be recorded. Invariants:
 // 1. Code that caught the refusal and did something after it took this path because of it: the refusal is on record before
-//    the next step, and is the same when the code begins again, whatever the bound is by then (P12, Q2).
-// 2. Code that failed by a refusal has nothing of it on record: under a larger bound it continues.
+//    the next step, and is the same when the code begins again, under any later bound (P12, Q2).
+// 2. Code that failed by a refusal leaves no record of it: under a larger bound it continues.
 
 import { type BelayError, belayError, type ErrorRecord, errorFromRecord, errorRecord } from "../error.ts";
 import { bytesOver, type Json } from "../json.ts";
@@ -13,7 +13,7 @@ export interface Refusal {
 }
 
 export class Refusals {
-  /** How often something was refused under a name. What is taken under it comes after that, and once. */
+  /** The number of refusals under a name. The value that is accepted under it comes after them, and once. */
   readonly #count = new Map<string, number>();
   #unrecorded: Refusal[] = [];
 

@@ -89,7 +89,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     expect("none" in (values[0] as [null, object])[1]).toBe(false);
   });
 
-  test("Q2: what a step threw is thrown again on replay, the same as it was thrown live, and never computed again", async () => {
+  test("Q2: the error of a step is thrown again on replay, the same as live, and never computed again", async () => {
     const store = await make();
     let computed = 0;
     const caught: unknown[] = [];
@@ -127,7 +127,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     expect(caught[3]).toMatchObject({ code: "OPTION_INVALID", ours: true });
   });
 
-  test("Q2: live, what was thrown is the cause of what the code is given", async () => {
+  test("Q2: live, the original error is the cause of the error that the code gets", async () => {
     const store = await make();
     const original = new RangeError("too much");
     let cause: unknown;
@@ -182,7 +182,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     ["larger than maxBytes", () => "x".repeat(2000), "TOO_LARGE"],
     ["none that can be recorded", () => new Map(), "NOT_SERIALIZABLE"],
   ])(
-    "P12, Q2: a value that is %s is the outcome of its step also where a stop came meanwhile: it was not cut off, and is not computed again",
+    "P12, Q2: a value that is %s is the outcome of its step also if a stop came in the meantime: it was not cut off, and is not computed again",
     async (_, value, refusal) => {
       const store = await make();
       const [begun, ends] = [gate(), gate()];
@@ -213,7 +213,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     },
   );
 
-  test("P12, Q2: of what a step threw with words without end, the beginning is recorded, with its name and its code", async () => {
+  test("P12, Q2: of an error with an endless message, the beginning is recorded, with its name and its code", async () => {
     const store = await make();
     const caught: { name: string; code: unknown; message: string }[] = [];
     const endless = Object.assign(new RangeError("e".repeat(5_000_000)), { code: "ELONG" });
@@ -229,7 +229,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
   });
 
   test.each(["context", "extra"])(
-    "P12: a request whose %s is larger than maxBytes throws TOO_LARGE, and no request is raised",
+    "P12: a request with a %s larger than maxBytes throws TOO_LARGE, and no request is raised",
     async (option) => {
       const store = await make();
       const caught: unknown[] = [];
@@ -248,7 +248,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     },
   );
 
-  test("Q2: a key twice is KEY_REUSED, whatever it is used for; an empty one is refused; nothing is computed", async () => {
+  test("Q2: a key twice is KEY_REUSED, for any use; an empty one is refused; nothing is computed", async () => {
     const store = await make();
     const codes: string[] = [];
     const note = (error: { code: string }) => codes.push(error.code);
@@ -388,11 +388,11 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     const first = await open(store, execute);
     expect((await first.session.run("go").result).status).toBe("interrupted");
     await until(async () => stepsOf(await factsOf(store)).length === 1);
-    // It has let go of the thread again.
+    // It has released the thread again.
     await until(async () => (await store.load({ tenant: "default", threadId: "thread" }))?.row.lease === undefined);
     const second = await open(store, execute);
     const [request] = second.session.interrupts;
-    // Begun again it comes to the new step long before the recorded one.
+    // On replay it reaches the new step long before the recorded one.
     const result = await second.session.resume({ answers: { [request!.id]: respond("yes") } }).result;
     expect(result.status).toBe("completed");
     expect(await gave(store)).toBe("slow, after yes");

@@ -1,16 +1,16 @@
 // The `ctx.step`s and `ctx.ask`s of a call or a custom agent. Invariants:
 // 1. A recorded outcome is handed out, never computed again (Q2), in the order of the journal and one macrotask apart:
-//    handed out all at once, a race between two of them could end otherwise than it did.
-// 2. Code that goes another way than what is on record is stopped before it does anything: a new key waits until the
-//    recorded ones are asked for and handed out, and fails where some are left.
+//    if all were handed out at once, a race between two of them could end in another way.
+// 2. Code that diverges from the record is stopped before it does anything: a new key waits until the
+//    recorded ones are asked for and handed out, and fails if some are left.
 // 3. An ask that is withdrawn, or whose instance is dropped, never settles: no catch and no finally can mistake it (Q1).
-// 4. It is parked while an ask is open and nothing else of it is under way, judged a macrotask after the last thing it
-//    did. That is a guess: code that does something all the same wakes its holder.
-// 5. Nothing is computed before it stands on something: code that was parked has the thread first, so that the same
+// 4. It is parked while an ask is open and no other work of it is under way, judged a macrotask after its last
+//    action. That is a guess: code that does something all the same wakes its holder.
+// 5. No step is computed without the thread: parked code takes the thread first, so that the same
 //    step is never computed here and elsewhere.
-// 6. What a step gives, or throws, is the same when it has just been computed and when it is read from the record.
+// 6. The value or the error of a step is the same when it has just been computed and when it is read from the record.
 //
-// Long, and still one piece: handing out what is on record and doing what is not must not pass each other.
+// Long, and still one piece: handing out recorded outcomes and doing new work must keep their order.
 
 import { type BelayError, belayError, type ErrorRecord, UserInterrupt } from "../error.ts";
 import type { Fact } from "../event.ts";
@@ -51,7 +51,7 @@ export interface StepsHost {
   isInterrupted(): boolean;
   /** True if no answer can arrive any more: then it ends here. */
   isDeserted(): boolean;
-  /** True where nothing new may begin any more: then it ends here, and does the step when it begins again. */
+  /** True if no new work may begin: then it ends here, and does the step when it begins again. */
   parks?(): boolean;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
@@ -59,7 +59,7 @@ export interface StepsHost {
   idle?(): void;
   /** It has something to record, and nothing to stand on. */
   wake(): void;
-  /** It went another way than what is on record. */
+  /** It diverged from the record. */
   broke(error: BelayError): void;
 }
 
@@ -89,7 +89,7 @@ interface Ask {
   reject(error: unknown): void;
 }
 
-/** How long a new key waits for recorded ones that the code comes to later. */
+/** The time that a new key waits for recorded ones that the code reaches later. */
 const PATIENCE_MS = 250;
 
 export class Steps {
@@ -137,7 +137,7 @@ export class Steps {
     return this.#recorded.size === 0 && !this.#giving;
   }
 
-  /** Says, where the code has ended, whether it left something out that is on record. */
+  /** Returns, after the end of the code, whether it left out a recorded step. */
   leftOut(): BelayError | undefined {
     const [left] = this.#recorded.keys();
     return left === undefined ? undefined : this.#diverged(`it ended without ${JSON.stringify(left)}`);
@@ -196,8 +196,8 @@ export class Steps {
       outcome = { error: recordOf(error) };
     }
     point("step:end", at);
-    // Thrown because of a stop, as a stop, or to be run again: it was cut off, and has no outcome. What it gave, and cannot be
-    // recorded, is one.
+    // Thrown because of a stop, as a stop, or to be run again: it was cut off, and has no outcome. A value that cannot be
+    // recorded is an outcome.
     const cut = !computed && (host.isInterrupted() || thrown instanceof Rerun || thrown instanceof UserInterrupt);
     if (!host.leftBehind && !cut) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
     this.#end();
@@ -241,7 +241,7 @@ export class Steps {
     });
   }
 
-  /** Settles when what is on record has been asked for and handed out: something new may begin. */
+  /** Settles when all recorded outcomes have been asked for and handed out: new work may begin. */
   async beginsNew(key: string): Promise<void> {
     if (!this.isCaughtUp) {
       this.#begin();
@@ -333,7 +333,7 @@ export class Steps {
     desk.await(id, { schema, decided: (made) => this.#decided(id, made) });
   }
 
-  /** It stands on something again: what waited is done, and answers given meanwhile are heard. */
+  /** It has the thread again: waiting work is done, and answers that came in the meantime are read. */
   adopted(frame: Frame): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -348,7 +348,7 @@ export class Steps {
     // It has no frame now: the resume of the call hands it the answer.
     if (this.#host.frame === undefined) return false;
     this.#open.delete(id);
-    // The code gets a macrotask to say what it does next, before it is called parked again.
+    // The code gets a macrotask for its next action, before it counts as parked again.
     this.#begin();
     const settled = this.#host.frame?.desk.request(id)?.settled ?? 0;
     this.#give(settled, () => {
@@ -405,7 +405,7 @@ export class Steps {
     setImmediate(next);
   }
 
-  /** Something that is not on record: what is, is asked for and handed out before it. */
+  /** A new step: recorded ones are asked for and handed out before it. */
   async #novel(key: string): Promise<void> {
     let patience = PATIENCE_MS;
     while (!this.isCaughtUp) {
@@ -416,7 +416,7 @@ export class Steps {
       if (this.#giving || given !== this.#given || this.#recorded.size < size) {
         patience = PATIENCE_MS;
       } else if (patience > 0) {
-        // Code may wait for something of its own before it comes to them.
+        // Code may wait for work of its own before it reaches them.
         patience -= 10;
         await new Promise((resolve) => setTimeout(resolve, 10));
       } else {
@@ -479,7 +479,7 @@ export class Steps {
   }
 }
 
-/** Each a promise of its own: one that all wait for would keep them, and what they have at hand, for ever. */
+/** Each is a promise of its own: a shared one would keep them, and their values, in memory without end. */
 function never(): Promise<never> {
   return new Promise(() => {});
 }

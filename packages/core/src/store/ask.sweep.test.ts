@@ -52,7 +52,7 @@ function effectsOf(folder: string): AskingEffect[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Where a dead process keeps its lease, the next one comes when that is over. */
+/** If a dead process keeps its lease, the next one comes when that is over. */
 async function leaseIsOver(place: Place, where: string): Promise<void> {
   if (place.leaseTtlMs === undefined) return;
   await place.reading(where, async (store) => {
@@ -68,7 +68,7 @@ function answered(facts: readonly Fact[]): string[] {
   return asked.flatMap(({ id, key }) => (key !== undefined && ids.includes(id) ? [key] : []));
 }
 
-/** Dies at point `at`, goes on in a second process: what of it breaks a promise. */
+/** Dies at point `at`, continues in a second process, and returns the broken promises. */
 async function problemsAt(place: Place, by: Asking["by"], at: number): Promise<string[]> {
   const life = await begins(place, `${by}-${at}-`);
   const { folder, where } = life;

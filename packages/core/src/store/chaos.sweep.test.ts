@@ -94,7 +94,7 @@ async function begin(store: Store, fronts: ReadonlyMap<string, Runner>, chaos: C
   await make(ORPHAN, "thread-0", ["question 0"]);
 }
 
-/** A person in another process, who approves whatever does not expire. */
+/** A person in another process, that approves every request without a deadline. */
 async function approveAll(fronts: ReadonlyMap<string, Runner>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     for (const front of fronts.values()) {
@@ -111,7 +111,7 @@ function refused(error: { readonly code?: string }): void {
   if (!/^(ANSWER_|THREAD_BUSY|STALE)/.test(error.code ?? "")) throw error;
 }
 
-/** The engine by itself, without the workers: undefined for the loop, whose engine is the store. */
+/** The engine without the workers: undefined for the loop, whose engine is the store. */
 type OwnEngine = Awaited<ReturnType<typeof startEngine>> | undefined;
 
 /** Kills the engine, starts it again after a while, and later deletes all that it has. */
@@ -149,7 +149,7 @@ async function disturb({ ms, everyMs }: Chaos, start: (place: number) => Child) 
   return { kills, stills, children };
 }
 
-/** Waits until nothing can move any more; what was set aside because it crashed too often, a person resumes. */
+/** Waits until no thread can move; a person resumes threads that were set aside after too many crashes. */
 async function settled(store: Store): Promise<void> {
   const agent = workingAgent(folder, 0);
   for (const tenant of tenantNames) {
@@ -230,7 +230,7 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
       await Promise.race([settled(store), approving]);
       leaves.abort();
       await approving;
-      // Told to end, a worker ends in order. The last one may have been started a moment ago.
+      // After SIGTERM a worker ends in order. The last one may have been started a moment ago.
       await Promise.all(children.map((child) => child.said("works")));
       for (const child of children) child.signal("SIGTERM");
       const codes = await Promise.all(children.map(async (child) => (await child.exited).code));

@@ -29,7 +29,7 @@ let root: string;
 
 beforeAll(async () => {
   programs = await bundlePrograms();
-  // What a process that is killed has written, the system has: memory keeps it as a disk does, and nobody waits for it.
+  // The system has all writes of a killed process: memory keeps them as a disk does, without a wait for a sync.
   root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "belay-crash-"));
 });
 
@@ -37,7 +37,7 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** The processes of a life, one after the other: it waits for people, they answer, it goes on. */
+/** The processes of a life, one after the other: it waits for people, they answer, it continues. */
 const stages = ["live", "answerLife", "live"] as const;
 
 /** A life in one place. */
@@ -75,7 +75,7 @@ interface Journal {
   readonly state: string;
   /** Requests that the store has open. */
   readonly open: number;
-  /** Results that came late, and wait to be told. */
+  /** Late results that wait to be consumed. */
   readonly late: readonly string[];
 }
 
@@ -93,7 +93,7 @@ function journalOf({ place, where }: Lived): Promise<Journal> {
   });
 }
 
-/** Where a dead process keeps its lease, the next one comes when that is over. */
+/** If a dead process keeps its lease, the next one comes when that is over. */
 async function leaseIsOver({ place, where }: Lived): Promise<void> {
   if (place.leaseTtlMs === undefined) return;
   await place.reading(where, async (store) => {
@@ -115,7 +115,7 @@ async function toTheEnd(lived: Lived): Promise<string[]> {
   return child.lines.includes("ends") ? [] : ["it waits for people without end"];
 }
 
-/** Where the stages before `stage` have been lived: in a copy of what they left, where there is one. */
+/** Returns a place in which the stages before `stage` have been lived: a copy of their store, if there is one. */
 async function livedUntil(place: Place, { stage, at }: Death, left: readonly string[]): Promise<Lived> {
   const name = `at-${stage}-${at}-`;
   if (left[stage] !== undefined) return begins(place, name, left[stage]);
@@ -124,7 +124,7 @@ async function livedUntil(place: Place, { stage, at }: Death, left: readonly str
   return lived;
 }
 
-/** Dies at a point of one of its processes, goes on in another: what of it breaks a promise. */
+/** Dies at a point of one of its processes, continues in another, and returns the broken promises. */
 async function problemsAt(
   place: Place,
   death: Death,
@@ -140,7 +140,7 @@ async function problemsAt(
   const done = effectsOf(folder);
   const problems = [...effectProblems(before.facts, done), ...seenProblems(folder, first.pid, before.facts)];
   problems.push(...receiptProblems(folder, before.facts));
-  // Whoever was asked may be asked no more, and whoever was not may be by now: the thread says how it goes on.
+  // Old requests may be gone, and new ones may be open by now: the state of the thread decides the next step.
   await leaseIsOver(lived);
   problems.push(...(await toTheEnd(lived)));
   const after = await journalOf(lived);
@@ -161,7 +161,7 @@ function effectProblems(facts: readonly Fact[], effects: readonly EffectLine[]):
     .map(({ address }) => `${address} began unrecorded`);
 }
 
-/** F1: what a reader saw is in the journal. */
+/** F1: facts that a reader saw are in the journal. */
 function seenProblems(folder: string, pid: number, facts: readonly Fact[]): string[] {
   return linesOf(folder, `seen-${pid}`).filter((line) => {
     const [seq, type] = line.split(" ");
@@ -174,7 +174,7 @@ const stopsIn = (facts: readonly Fact[]) =>
     fact.type === "state" && fact.pauseType === "user_interrupt" ? [`${fact.runId} ${fact.segment}`] : [],
   );
 
-/** X3, S2: what a stop was told is on record, and however often it was asked for, once. */
+/** X3, S2: the receipt of a stop is on record, once for any number of calls. */
 function receiptProblems(folder: string, facts: readonly Fact[]): string[] {
   const stops = stopsIn(facts);
   const lost = linesOf(folder, "receipts").filter((told) => !stops.includes(told));
@@ -182,13 +182,13 @@ function receiptProblems(folder: string, facts: readonly Fact[]): string[] {
   return [...lost.map((stop) => `${stop} was told as stopped`), ...again.map((stop) => `${stop} has stopped twice`)];
 }
 
-/** S5: what a tool that was left behind has given is told, though its process is dead. */
+/** S5: the late result of a tool that was left behind is recorded, although its process is dead. */
 function lateProblems(before: Journal, after: Journal): string[] {
   const told = after.facts.flatMap((fact) => (fact.type === "tool-late" ? [fact.id] : []));
   return before.late.filter((id) => !told.includes(id)).map((id) => `${id} came, and is not told`);
 }
 
-/** P1, C1, Q2: nothing that has an end runs again; what was cut off only where that does no harm. `done` happened before the death. */
+/** P1, C1, Q2: no ended call runs again, and a cut one only if a second run does no harm. `done` happened before the death. */
 function againProblems(before: readonly Fact[], effects: readonly EffectLine[], done: number): string[] {
   const ended = new Set(
     before.flatMap((fact) => (fact.type === "step" || (fact.type === "tool-end" && !fact.held) ? [fact.address] : [])),
@@ -202,7 +202,7 @@ function againProblems(before: readonly Fact[], effects: readonly EffectLine[], 
   return problems;
 }
 
-/** C2, P2: the journal goes on where it was, everything said is in it once, and the end is reached. */
+/** C2, P2: the journal continues at its head, each input is in it once, and the run ends. */
 function endProblems(before: readonly Fact[], after: Journal): string[] {
   const problems = factProblems(after.facts);
   const kept = JSON.stringify(after.facts.slice(0, before.length));

@@ -1,6 +1,6 @@
 /**
- * What a server says; an error with those words where it has not answered by then. What was asked may happen all the same.
- * With `heardAt`, when it last answered anybody, who only waits in line behind others goes on waiting.
+ * Waits for a server's answer; throws an error with these words if it has not answered in time. The call may still take effect.
+ * With `heardAt`, the time of the server's last answer to any caller, a call that waits in line behind others keeps waiting.
  */
 export function inTime<T>(answer: Promise<T>, ms: number, words: () => string, heardAt?: () => number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,8 +1,8 @@
-// The lines of one thread in memory, as tightly as they go: what an idle thread weighs is its lines. Text is kept flat
-// and by itself, numbers in one array; an object for each line is made only for who reads it.
+// The lines of one thread in memory, as small as possible: an idle thread costs its lines. Text is kept flat and apart,
+// numbers in one array; an object for each line is made only for a reader.
 //
-// What a fork shares stands in a list of its own, which nobody writes to, under both: it is gone when the last of those
-// that stand on it is.
+// Lines that a fork shares are in a list of their own, which is never written, below both threads: it is freed with the last
+// of them.
 
 import type { Line } from "../journal/codec.ts";
 
@@ -35,7 +35,7 @@ export class LineList {
     return lines;
   }
 
-  /** A list that goes on after `seq`; undefined where no line ends there. */
+  /** Returns a list that continues after `seq`; undefined if no line ends there. */
   fork(seq: number): LineList | undefined {
     if (seq === 0) return new LineList();
     const before = this.#base?.head ?? 0;
@@ -47,7 +47,7 @@ export class LineList {
     return fork;
   }
 
-  /** Moves the lines up to `seq` under these; false, and nothing is moved, where no line ends there. */
+  /** Moves the lines up to `seq` below these; returns false, and moves none, if no line ends there. */
   #split(seq: number): boolean {
     const index = this.#firstAfter(seq);
     if (this.#seq(index) - 1 !== seq) return false;

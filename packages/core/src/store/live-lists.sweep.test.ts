@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dropSchema, freshSchema, openDatabase, openPool, service } from "@belay/testkit";
+import { dropSchema, freshSchema, openDatabase, openPool, redisCommands, service } from "@belay/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, inject, test } from "vitest";
 import { createRunner, type Store, type ThreadFilter } from "../index.ts";
@@ -18,7 +18,7 @@ const PAGE = 50;
 
 interface Place {
   readonly store: Store;
-  /** Returns what the store did to answer, if it looked at rows that it was not asked for. */
+  /** Returns the work of the store for its answer, if it read more rows than needed. */
   scans(work: () => Promise<unknown>): Promise<readonly string[]>;
   /** Makes it a store of the version without lists. */
   age(): Promise<void>;
@@ -130,15 +130,7 @@ async function redis(): Promise<Place> {
     store: redisStore(client, { prefix }),
     async scans(work) {
       await work();
-      const seen: string[][] = [];
-      const monitor = await client.monitor();
-      monitor.on("monitor", (_time: string, args: string[]) => {
-        if (args.some((arg) => arg.includes(prefix))) seen.push(args);
-      });
-      await work();
-      await client.ping();
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      monitor.disconnect();
+      const seen = await redisCommands(client, prefix, work);
       expect(seen.length).toBeGreaterThan(0);
       const whole = seen.filter(
         ([name, key]) => /^(hgetall|hkeys|hvals|hscan|keys|scan|zscan)$/i.test(name!) && key !== "",

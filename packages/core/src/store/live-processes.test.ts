@@ -1,12 +1,12 @@
 // Text from one process to readers in another, on every store that processes share.
 
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { foldAll, type Heard, listen, until } from "@belay/testkit";
 import { bundlePrograms, type Child, type OpenStore, openStore, places, startChild } from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { agent, type BelayEvent, createRunner, type Runner } from "../index.ts";
+import { agent, type BelayEvent, createRunner, type Fact, type Runner } from "../index.ts";
 import { scriptedModel } from "../testing/index.ts";
 
 let programs: string;
@@ -25,7 +25,7 @@ const isEnd = (event: BelayEvent) => event.type === "state" && event.state === "
 const deltas = (events: readonly BelayEvent[]) =>
   events.flatMap((event) => (event.type === "text-delta" ? [event] : []));
 
-/** The text that a reader shows before its message is on record: each piece where the last one ended. */
+/** The text that a reader shows before its message is on record: each piece begins at the end of the last one. */
 function shownBy({ events }: Heard): string {
   let text = "";
   for (const delta of deltas(events)) {
@@ -45,6 +45,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
   afterEach(async () => {
     child?.signal("SIGKILL");
     await child?.exited;
+    child = undefined;
     await runner.close();
     await opened.close();
     await place.remove(where);
@@ -109,6 +110,31 @@ describe.each(places)("readers in another process, on $name", (place) => {
     expect(shown.filter((text) => whole.startsWith(text) && text !== "").length).toBe(50);
   });
 
+  test("L3: a reader that lists at each sync, and reads on at each hint, has every fact of another process", async () => {
+    const threads = Array.from({ length: 20 }, (_, i) => `thread ${i}`);
+    const facts = new Map<string, Fact[]>();
+    const hinted = new Set<string>();
+    const readOn = async (threadId: string) => {
+      const known = facts.get(threadId) ?? [];
+      const { items } = await runner.journal(threadId, { after: known.at(-1)?.seq ?? 0 });
+      facts.set(threadId, [...known, ...items]);
+    };
+    const areDone = () => threads.every((threadId) => isEnd(facts.get(threadId)?.at(-1) ?? ({} as BelayEvent)));
+    for await (const change of runner.changes()) {
+      if (change.type === "change") {
+        hinted.add(change.threadId);
+        await readOn(change.threadId);
+      } else {
+        if (child === undefined) speak({ threads, words: 3, everyMs: 5 });
+        for (const { threadId } of (await runner.threads()).items) await readOn(threadId);
+      }
+      if (areDone()) break;
+    }
+    expect([...hinted].sort()).toEqual(threads.toSorted());
+    for (const each of facts.values()) expect(each.map(({ seq }) => seq)).toEqual(each.map((_, i) => i + 1));
+    await child!.said("ended ");
+  });
+
   test("C2, L1, V6: an owner that is killed in mid-answer leaves the text so far, no message, and owner-lost", async () => {
     const heard = listen(runner.events("thread"));
     // SQLite sees at once that the process is gone; the servers see it when the lease lapses.
@@ -125,7 +151,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
     });
     expect(view.messages.map(({ role }) => role)).toEqual(["user"]);
     expect(await runner.look("thread")).toMatchObject({ state: "paused", pauseType: "crash" });
-    // A reader that joins now gets it, too, whatever its cursor.
+    // A reader that joins now gets it, too, with any cursor.
     for (const after of [0, view.head]) {
       const late = listen(runner.events("thread", { after }));
       expect(await late.until(({ type }) => type === "owner-lost")).toMatchObject({ seq: view.head });
@@ -156,6 +182,24 @@ describe.each(places)("readers in another process, on $name", (place) => {
       ends[1]!.abort();
       await two!.all;
       await until(() => files().length === 0);
+    });
+
+    test("L1: on SQLite the text of the relay goes with its thread, whoever still follows it", async () => {
+      const texts = () =>
+        readdirSync(folder)
+          .filter((name) => name.includes("-live-"))
+          .map((name) => readFileSync(join(folder, name), "utf8"));
+      const end = new AbortController();
+      const heard = listen(runner.events("thread", { signal: end.signal }));
+      const speaker = speak({});
+      await heard.until(isEnd);
+      await speaker.exited;
+      expect(texts().some((text) => text.includes("word9 "))).toBe(true);
+      await runner.delete("thread");
+      expect(texts().filter((text) => text.includes("word"))).toEqual([]);
+      end.abort();
+      await heard.all;
+      await until(() => texts().length === 0);
     });
   }
 

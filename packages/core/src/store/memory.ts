@@ -1,4 +1,4 @@
-// A full store in memory: the same contract as the ones on disk, for tests and for what need not survive.
+// A full store in memory: the same contract as the ones on disk, for tests and for work that may be lost.
 //
 // Long, and still one piece: it is the methods of a store.
 
@@ -72,7 +72,7 @@ interface Thread {
   watchers: Set<Watcher> | undefined;
 }
 
-/** What a tenant's threads have in common. */
+/** The data that a tenant's threads share. */
 interface Shared {
   /** In the order they were raised, each with its place in it. */
   readonly open: Map<string, RequestRow & { readonly place: number }>;
@@ -168,7 +168,7 @@ class MemoryStore implements Store {
     return done(thread);
   }
 
-  /** Undefined where there is nothing of the kind to share. */
+  /** Returns undefined if there is no such line to share. */
   #sharedBy({ tenant }: ThreadKey, { threadId, seq }: Parent): LineList | undefined {
     return this.#find({ tenant, threadId })?.lines.fork(seq);
   }

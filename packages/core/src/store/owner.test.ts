@@ -41,7 +41,7 @@ describe("C3: whether an owner is gone", () => {
     expect(isGone(name)).toBe(true);
   });
 
-  test.runIf(linux)("one whose pid another process has by now is", async () => {
+  test.runIf(linux)("an owner whose pid belongs to another process by now is", async () => {
     const { pid } = await another();
     expect(isGone(`${here}/${pid}/${Number(startOf(pid)) - 1}/b`)).toBe(true);
   });
@@ -50,12 +50,12 @@ describe("C3: whether an owner is gone", () => {
     expect(isGone(`${here}/${pid}/${Number(start) - 1}/a`)).toBe(true);
   });
 
-  test("a start that nobody knows proves nothing", async () => {
+  test("an unknown start time proves nothing", async () => {
     const { pid } = await another();
     expect(isGone(`${here}/${pid}//b`)).toBe(false);
   });
 
-  test("one on another host is not judged, whatever its pid", () => {
+  test("an owner on another host is not judged, with any pid", () => {
     expect(isGone(`elsewhere/${nobody}/1/b`)).toBe(false);
     expect(isGone(`elsewhere/${process.pid}/1/b`)).toBe(false);
     expect(isGone(`${here.replace(hostname(), "elsewhere")}/${nobody}/1/b`)).toBe(false);
@@ -90,11 +90,11 @@ describe("C3: whether an owner is gone", () => {
     },
   );
 
-  test("what is no name of ours is not judged", () => {
+  test("a foreign name is not judged", () => {
     for (const name of ["", "owner", hostname(), here, `${here}/${nobody}`]) expect(isGone(name)).toBe(false);
   });
 
-  test("where a system has no namespaces, the place is the host", () => {
+  test("on a system without namespaces the place is the host", () => {
     expect([placeOf("host", "", ""), placeOf("host", "", "b")]).toEqual(["host", "host"]);
     expect(placeOf("host", "pid:[4026531836]", "1e5ee768-afa7\n")).toBe("host@1e5ee768.4026531836");
     expect(placeOf("host", "pid:[4026531836]", "")).toBe("host@.4026531836");

@@ -1,7 +1,7 @@
-// Whether the process that holds a lease still lives. An owner is named place/pid/start/id; in the same place a pid that
-// is gone, or that began at another time, is certainly not it. A place is a host and, where the system has such, the boot
-// and the pid namespace: containers may share a host's name and a file, and do not see each other's processes. Whoever
-// is elsewhere is not judged: its lease ends with its time.
+// Whether the process that holds a lease still lives. An owner is named place/pid/start/id: a process with that pid in the same
+// place that is gone, or that began at another time, is certainly dead. A place is a host and, if the system has them, the boot
+// and the pid namespace: containers may share a host's name and a file, and do not see each other's processes. Owners in
+// other places are not judged: their lease ends with its time.
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -25,7 +25,7 @@ function isHere(place: string): boolean {
   return place === ownPlace() || place === hostname();
 }
 
-/** When the process began, in the kernel's ticks; empty where that cannot be known. */
+/** When the process began, in the kernel's ticks; empty if the system does not report it. */
 export function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -53,7 +53,7 @@ function ownPlace(): string {
 /** The namespaces of two machines may have the same number; a few digits of the boot tell them apart. */
 export function placeOf(host: string, namespace: string, boot: string): string {
   const number = /\d+/.exec(namespace)?.[0];
-  // Earlier versions take it for another host, and so judge nobody who may be out of their sight.
+  // Earlier versions take it for another host, and so judge no owner that they may not see.
   return number === undefined ? host : `${host}@${boot.slice(0, 8)}.${number}`;
 }
 

@@ -44,7 +44,7 @@ function percentile(times: readonly number[], share: number): number {
   return [...times].sort((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * share))]!;
 }
 
-/** A tool here that ends when it is told to. */
+/** A tool in this process that ends when the test says so. */
 function pauseTool() {
   let open = () => {};
   let begun = () => {};
@@ -160,7 +160,7 @@ describe.each(places)("processes that share $name", (place) => {
   });
 
   describe("a tool left behind in a process that died", () => {
-    test("S5: killed before the tool has ended, it stays unknown: told as it was, never run again, and nothing comes", async () => {
+    test("S5: killed before the tool has ended, it stays unknown: reported as such, never run again, and no late result comes", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }]] });
       await owner.said("gate");
       const { runner } = await here();
@@ -185,7 +185,7 @@ describe.each(places)("processes that share $name", (place) => {
   });
 
   describe("an owner that stood still", () => {
-    test("P5, F3: stopped with SIGSTOP past its lease, it writes no fact when it wakes; what its tool gave is told once", async () => {
+    test("P5, F3: stopped with SIGSTOP past its lease, it writes no fact when it wakes; the result of its tool is reported once", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }], "from the dead"], leaseTtlMs: 2_500 });
       await owner.said("gate");
       owner.signal("SIGSTOP");
@@ -205,7 +205,7 @@ describe.each(places)("processes that share $name", (place) => {
       expect(kit.problems()).toEqual([]);
     });
 
-    test("P5, S2: a stop of which it was told that there was nothing to stop is not heeded when it wakes", async () => {
+    test("P5, S2: a stop that was answered with nothing to stop has no effect when it wakes", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }], "from the dead"], leaseTtlMs: 2_500 });
       await owner.said("gate");
       owner.signal("SIGSTOP");

@@ -20,7 +20,7 @@ export class RelayRoom {
   add(thread: string, side: Side, heard: Heard): () => boolean {
     const lines = this.#lines[side];
     const set = lines.get(thread) ?? new Set();
-    // The same function may be there twice.
+    // The same function may be listed twice.
     const own: Heard = (body) => heard(body);
     lines.set(thread, set.add(own));
     return () => {

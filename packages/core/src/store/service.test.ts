@@ -54,7 +54,7 @@ async function start(timeoutMs = 60_000): Promise<Child> {
   return child;
 }
 
-/** This process, with the same agent, whose tools hurt nobody. */
+/** This process, with the same agent, and harmless tools. */
 const here = () => createRunner({ agent: servingAgent(folder, Promise.resolve(), false), store });
 
 /** A thread that has said hello, with a question that waits. */
@@ -75,10 +75,10 @@ const done = (threadId: string) =>
 const linesOf = (name: string) =>
   existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8").trim().split("\n") : [];
 
-describe(`a thread that kills whoever runs it, in ${sqliteFiles.name}`, () => {
+describe(`a thread that kills its process, in ${sqliteFiles.name}`, () => {
   on(sqliteFiles);
 
-  test("C5: is set aside when it has killed its workers too often; the others go on, and a person can resume it", {
+  test("C5: is set aside when it has killed its workers too often; other threads continue, and a person can resume it", {
     timeout: 120_000,
   }, async () => {
     await ask("poison", "deadly");
@@ -110,10 +110,10 @@ describe(`a thread that kills whoever runs it, in ${sqliteFiles.name}`, () => {
   });
 });
 
-describe.each(places)("a service that is told to end, in $name", (place) => {
+describe.each(places)("a service that gets SIGTERM, in $name", (place) => {
   on(place);
 
-  test("P16: drains: what runs ends at its next boundary, its thread is free at once, and goes on without doing it again", async () => {
+  test("P16: drains: a run ends at its next boundary, its thread is free at once, and continues without a repeated step", async () => {
     await ask("thread", "wait");
     const worker = await start();
     await worker.said("waits");
@@ -141,7 +141,7 @@ describe.each(places)("a service that is told to end, in $name", (place) => {
     expect(await next.exited).toEqual({ code: 0, signal: null });
   });
 
-  test("P16: what takes longer than it drains is cut off, and its thread is free at once", async () => {
+  test("P16: a run that takes longer than the drain is cut off, and its thread is free at once", async () => {
     await ask("thread", "wait");
     const worker = await start(200);
     await worker.said("waits");

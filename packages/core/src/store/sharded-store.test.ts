@@ -37,7 +37,7 @@ const begin = (store: Store, tenant: string) =>
   );
 
 describe("shards", () => {
-  test("what is due is asked of each of them, and comes in one order", async () => {
+  test("due threads are read from each shard, and come in one order", async () => {
     const clock = fakeClock();
     const stores = { even: memoryStore({ clock }), odd: memoryStore({ clock }) };
     const store = shardedStore({ shardOf, stores });
@@ -49,7 +49,7 @@ describe("shards", () => {
     expect((await stores.odd.due(10)).map(({ tenant }) => tenant)).toEqual(["a", "c"]);
   });
 
-  test("a tenant whose shard is not there is refused, with the names of those that are", async () => {
+  test("a tenant of an unknown shard is refused, with the names of the known ones", async () => {
     const store = shardedStore({ shardOf: () => "third", stores: { even: memoryStore(), odd: memoryStore() } });
     await expect(store.threads("x")).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await expect(store.threads("x")).rejects.toThrow(/third.*even, odd/s);

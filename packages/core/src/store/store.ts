@@ -1,16 +1,16 @@
-// Where journals live. A store knows lines, leases and commands; it never looks into a line.
+// The place where journals live. A store has lines, leases and commands; it never parses a line.
 //
 // 1. An append is one transaction: compare-and-set on the head, fenced by the writer's lease (F3). All or nothing.
-// 2. Appending with an `appendId` that was the last one committed is answered as it was then: an answer lost on the
-//    way loses and doubles nothing.
-// 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence; until somebody does,
+// 2. An append with the `appendId` of the last committed one gets the first answer again: an answer lost on the way loses and
+//    doubles nothing.
+// 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence; until another writer takes it,
 //    its writer may still write. A fence is never given twice, also not to a thread deleted and made again.
 // 4. Requests are opened and closed by appends, in the same transaction; so are the rules that an answer leaves behind.
-//    What is listed of them is a copy for finding them: the journal has the truth. One that is damaged hides no other.
+//    Their rows are copies for finding them: the journal has the truth. A damaged one hides no other.
 // 5. Commands are written without a lease, deduplicated by key, and stay until an append consumes them or their
-//    sender takes them back; never both: an append that consumes one that is gone is refused.
-// 6. A fork continues the lines of another thread. It is a thread like others to whoever reads it, and keeps what it
-//    shares: the other may be deleted, and made again under its name, which is another thread then.
+//    sender takes them back; never both: an append that consumes a command that was taken back is refused.
+// 6. A fork continues the lines of another thread. Readers see it as any thread, and it keeps the shared lines: the other
+//    thread may be deleted, and made again under its name, which is another thread then.
 
 import type { BelayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
@@ -30,7 +30,7 @@ export interface Lease {
   readonly until: number;
 }
 
-/** The seq after which the lines are that tell how a thread rests. */
+/** Returns the seq after which the lines begin that have the rest state of a thread. */
 export function beforeRest({ rest, head }: Pick<ThreadRow, "rest" | "head">): number {
   return (rest?.from ?? head) - 1;
 }
@@ -46,17 +46,17 @@ export interface ThreadRow {
   readonly updatedAt: number;
   /** An input waits for the next run. */
   readonly queued: boolean;
-  /** An answer waits that nobody has consumed. */
+  /** An answer waits that is not consumed. */
   readonly answered: boolean;
-  /** What its last append said of how it rests; undefined where that said nothing. */
+  /** The rest state by its last append; undefined if that had none. */
   readonly rest?: Rest;
-  /** Where it was forked from, whether or not that is there still. */
+  /** The thread and seq that it was forked from, also after that thread was deleted. */
   readonly parent?: Parent;
-  /** Present while someone holds it; a lease past its end is not shown. */
+  /** Present while a process holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
   /** Its title and labels as the last append with `named` set them; undefined if no append has. */
   readonly named?: Named;
-  /** The store cannot read it: nothing but its id is told, and opening it says what is wrong. */
+  /** The store cannot read it: the row has only its id, and opening it throws the reason. */
   readonly damaged?: true;
 }
 
@@ -127,7 +127,7 @@ export interface Parent {
   readonly seq: number;
 }
 
-/** Somebody should move it on: it crashed, an input or an answer waits for it, or its time has come. */
+/** Returns whether a worker can move it: it crashed, an input or an answer waits for it, or it is due. */
 export function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow, now: number): boolean {
   if (lease !== undefined || damaged) return false;
   switch (state) {
@@ -156,7 +156,7 @@ export interface DueThread extends ThreadKey {
 export interface Rest {
   /** Everything that is open can be folded from the line with this seq in it. */
   readonly from: number;
-  /** From when on it can move without anybody's help, in milliseconds since 1970. */
+  /** The time at which it can move without a person, in milliseconds since 1970. */
   readonly dueAt?: number;
 }
 
@@ -166,13 +166,13 @@ export interface RequestRow {
   readonly id: string;
   readonly threadId: string;
   readonly expiresAt?: number;
-  /** What is told of it; a store never looks inside. */
+  /** The request as JSON; a store never parses it. */
   readonly body: string;
   /** Its place in the order of its tenant's requests; only in a page of them. */
   readonly place?: number;
   /**
-   * The store cannot read it. Its id and its thread's are what stands there, to look for it, and may be wrong; nothing
-   * else is told.
+   * The store cannot read it. Its id and its thread's are the stored ones, to look for it, and may be wrong; the row has no
+   * other field.
    */
   readonly damaged?: true;
 }
@@ -207,23 +207,23 @@ export interface Command {
 export interface Loaded {
   readonly row: ThreadRow;
   readonly lines: readonly Line[];
-  /** Commands nobody has consumed, oldest first. */
+  /** Commands that are not consumed, oldest first. */
   readonly commands: readonly Command[];
-  /** The last snapshot, where it was asked for and there is one: `lines` are those after it. */
+  /** The last snapshot, if it was asked for and exists: `lines` are those after it. */
   readonly snapshot?: Snapshot;
 }
 
-/** What can be read of a thread, damaged or not. */
+/** The readable part of a thread, damaged or not. */
 export interface Past {
-  /** Undefined where that cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly agent?: string;
-  /** From the first on, each proven; none where nothing can be read. */
+  /** From the first on, each proven; none if none can be read. */
   readonly lines: readonly Line[];
   /** What stops it from being read on, and at which seq. */
   readonly damage?: { readonly seq: number; readonly error: BelayError };
 }
 
-/** What a writer left to make reading on from `seq` cheap. A cache: a store may lose it, and must not hand out a damaged one. */
+/** A fold by a writer, which makes reading from `seq` cheap. A cache: a store may lose it, and must not return a damaged one. */
 export interface Snapshot {
   readonly seq: number;
   readonly body: string;
@@ -252,7 +252,7 @@ export interface Append {
   readonly consume?: readonly string[];
   /** How the thread rests after it; without it, it does not. */
   readonly rest?: Rest;
-  /** Requests that it raises. One whose id is there already makes the whole append fail. */
+  /** Requests that it raises. A known id makes the whole append fail. */
   readonly raise?: readonly RaisedRequest[];
   /** Ids of the thread's requests that are open no more. Unknown ones are ignored. */
   readonly close?: readonly string[];
@@ -264,26 +264,26 @@ export interface Append {
   readonly listed?: Listed;
   /** Its title and labels from now on; without it, those that it had. */
   readonly named?: Named;
-  /** Rules of the tenant that it adds; one whose id is there already stays as it is. */
+  /** Rules of the tenant that it adds; a rule with a known id stays as it is. */
   readonly remember?: readonly RuleRow[];
   /**
-   * Of a thread that is not there yet: its past is that of another thread of its tenant, up to the line that ends at
-   * `seq`; `expect` is that seq, 0 where nothing is shared. Nothing is copied, and deleting the other keeps what this
-   * one needs. On a thread that is there it is a conflict, whoever holds that.
+   * For a new thread: its past is that of another thread of its tenant, up to the line that ends at `seq`; `expect` is that
+   * seq, 0 if no line is shared. Nothing is copied, and deleting the other keeps the lines that this one needs. For an
+   * existing thread it is a conflict, with any holder of its lease.
    */
   readonly parent?: Parent;
   /**
-   * Of one who takes a thread that it knows: when that was made, its `createdAt`. One deleted and made again under its
-   * name is another thread, which it cannot take: a conflict, with head 0. Where there is none, it says nothing.
+   * For a writer that takes a known thread: its `createdAt`. A thread deleted and made again under its name is another
+   * thread, which the writer cannot take: a conflict, with head 0. Without a thread of that name it has no effect.
    */
   readonly since?: number | undefined;
 }
 
-/** What became of an append. */
+/** The outcome of an append. */
 export type Appended =
-  /** `mail` says that there are commands nobody has consumed. */
+  /** `mail` is true if commands wait that are not consumed. */
   | { readonly ok: true; readonly fence: number; readonly mail: boolean }
-  /** Somebody else holds the lease. */
+  /** Another owner holds the lease. */
   | { readonly ok: false; readonly why: "busy"; readonly owner: string; readonly until: number }
   /** The writer lost its lease. */
   | { readonly ok: false; readonly why: "fenced"; readonly owner: string | undefined }
@@ -293,7 +293,7 @@ export type Appended =
   /** These commands cannot be consumed: they are not there any more. */
   | { readonly ok: false; readonly why: "gone"; readonly keys: readonly string[] };
 
-/** What has changed on a thread that is watched. */
+/** The kind of a change on a watched thread. */
 export type Change = "append" | "command";
 
 /** One end of the relay of a thread (L1). */
@@ -309,13 +309,13 @@ export interface RelayLine {
  */
 export interface Store {
   /**
-   * The thread, with its lines (all of them by default) after `after`, after its snapshot, or those that tell how it
-   * rests: from `rest.from` on, or the last one; undefined where there is none.
+   * Returns the thread, with its lines (all of them by default) after `after`, after its snapshot, or those that have its rest
+   * state: from `rest.from` on, or the last one; undefined if there is no such thread.
    */
   load(key: ThreadKey, after?: number | "snapshot" | "rest"): Promise<Loaded | undefined>;
   /**
-   * What can be read of its lines, up to the last that ends at or before `to`, and what stops it from being read on,
-   * where that comes before `to`; undefined where there is no such thread.
+   * Returns the readable lines, up to the last that ends at or before `to`, and the damage that ends them, if it comes before
+   * `to`; undefined if there is no such thread.
    */
   past(key: ThreadKey, to?: number): Promise<Past | undefined>;
   append(key: ThreadKey, append: Append): Promise<Appended>;
@@ -326,21 +326,21 @@ export interface Store {
   /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
   send(key: ThreadKey, command: Command): Promise<boolean>;
   /**
-   * Takes an input, a steer or an answer back; a stop, too, where nobody has the thread: whoever does may heed it already.
-   * One whose lease is over and was not given back has it still. False when it was consumed, withdrawn or never sent. The key
-   * stays known, but for that of an answer, which may be sent again.
+   * Takes an input, a steer or an answer back; a stop only while no process has the thread, because its owner may obey it
+   * already. An owner whose lease is over and was not given back still has it. Returns false if the command was consumed,
+   * withdrawn or never sent. Its key stays known, but that of an answer may be sent again.
    */
   withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
   /** All threads of the tenant, the last changed first. */
   threads(tenant: string): Promise<ThreadRow[]>;
   /**
-   * Returns threads that can move without anybody's help, as `isMovable` has it by the store's clock: of all tenants, or of
-   * one, the longest waiting first, at most `limit`. With `olderThanMs`, those that have waited for longer than that.
+   * Returns threads that can move without a person, by `isMovable` at the store's clock: of all tenants, or of one, the
+   * longest waiting first, at most `limit`. With `olderThanMs`, those that have waited for longer than that.
    */
   due(limit: number, olderThanMs?: number, tenant?: string): Promise<readonly DueThread[]>;
   /**
-   * All open requests of the tenant, the oldest first; with `range`, a page of them, each with its place. One that cannot be read is there as `damaged`, in its place; where it
-   * is not known which are missing, it throws `STORE_CORRUPT`.
+   * Returns the open requests of the tenant, the oldest first; with `range`, a page of them, each with its place. One that
+   * cannot be read is in its place as `damaged`; throws `STORE_CORRUPT` if the missing ones are not known.
    */
   requests(tenant: string, range?: RequestRange): Promise<readonly RequestRow[]>;
   /**
@@ -357,20 +357,20 @@ export interface Store {
    * without one if any may have changed: a hint, never the truth. Returns a function that ends it.
    */
   watchTenant(tenant: string, changed: (threadId?: string) => void, background?: boolean): () => void;
-  /** The thread of a request, open or not; undefined where no such request was ever raised, or its thread is deleted. */
+  /** Returns the thread of a request, open or not; undefined if it was never raised, or its thread is deleted. */
   requestThread(tenant: string, id: string): Promise<string | undefined>;
   /** All rules of the tenant, the oldest first. */
   rules(tenant: string): Promise<readonly RuleRow[]>;
-  /** Removes a rule; false where there is none. */
+  /** Removes a rule; returns false if there is none. */
   removeRule(tenant: string, id: string): Promise<boolean>;
   /**
-   * Removes the thread with its commands and requests. With `head`, only where that is still its head, nobody holds it,
-   * and neither an input nor an answer waits. False where it did nothing.
+   * Removes the thread with its commands and requests. With `head`, only if that is still its head, no process holds it, and
+   * neither an input nor an answer waits. Returns false if it did nothing.
    */
   delete(key: ThreadKey, head?: number): Promise<boolean>;
   /**
-   * Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never
-   * the truth. With `only`, the other kind need not be told. Returns how to end it. One in the `background` keeps no
+   * Calls `changed` some time after each append or command of the thread, with the kind if it is known: a hint, never the
+   * truth. With `only`, the other kind may be left out. Returns a function that ends it. A watch in the `background` keeps no
    * process alive.
    */
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void;
@@ -381,8 +381,8 @@ export interface Store {
    */
   relay?(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined;
   /**
-   * Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. With `since`, the
-   * thread that was made then; none where it is not there any more, whatever is there under its name.
+   * Present if reads need no waiting: lets idle sessions drop their history until a caller reads it. With `since`, only of the
+   * thread that was made then: no lines if it was deleted, also if its name has another thread.
    */
   linesSync?(key: ThreadKey, since?: number): readonly Line[];
 }

@@ -14,7 +14,7 @@ export const answerFaults = [
   "answer",
   /** Two others do, at once and in two names. */
   "answer-twice",
-  /** Another process answers what is decided already. */
+  /** Another process answers a decided request. */
   "answer-late",
   /** Another process answers a request that does not exist. */
   "answer-unknown",
@@ -70,7 +70,7 @@ export class Answering {
     return this.#fault === "answer" || this.#fault === "answer-twice";
   }
 
-  /** From now on. `at` varies what can vary. */
+  /** Answers from now on. `at` selects the variant. */
   begin(fault: AnswerFault, at: number): void {
     this.#fault = fault;
     this.#death = at;
@@ -162,7 +162,7 @@ export class Answering {
       if (left === 0 && this.#death % 2 === 0) die();
       const answered = await write();
       if (left === 0) die();
-      // Dead, it hears nothing.
+      // A dead process reads nothing.
       return left <= 0 ? new Promise<never>(() => {}) : answered;
     };
     const runner = this.#host.runner(
@@ -210,7 +210,7 @@ function wrongAnswer({ kind, key }: Interrupt): Answer {
   return approve({ args: "no arguments" });
 }
 
-/** Where a scenario says nothing else. */
+/** The default of a scenario. */
 export function usualAnswer({ kind }: Interrupt): Answer {
   if (kind === "approval") return approve();
   return kind === "unknown" ? reject("skip it") : respond("yes");

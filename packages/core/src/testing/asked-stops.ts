@@ -1,9 +1,9 @@
-// The stops of an attack: what was asked for, what the process did after it, and what whoever asked was told. Held against
-// one another, and against the journal.
+// The stops of an attack: each stop, the appends and model requests of the process after it, and the receipt of its caller.
+// Compared with one another, and with the journal.
 //
-// What a process writes is decided before it is sent: the append that is on its way when a stop comes says nothing of it.
-// A stop from elsewhere is heard of with the answer to the first append after it, at the latest; the second is made by one
-// who knows.
+// A process decides an append before it sends it: the append on its way when a stop comes does not count. A process
+// reads a stop from elsewhere with the answer to the first append after it, at the latest; so it has read the stop before
+// it makes the second.
 
 import { errorText } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
@@ -48,7 +48,7 @@ export class AskedStops {
     }
   }
 
-  /** It is about to: what is in there was decided before whatever happens now. */
+  /** The append is about to be sent: its facts were decided before the present event. */
   made(append: Append): void {
     this.#last = append;
   }
@@ -69,7 +69,7 @@ export class AskedStops {
     for (const asked of this.#open) asked.retried = true;
   }
 
-  /** What is written while `stop` asks for it is written after it. */
+  /** Appends during the call of `stop` count as made after it. */
   ask(mode: "now" | "after-model" | "after-tools", stop: () => Promise<Receipt>): void {
     this.#follow(this.#begin(mode), stop());
   }
@@ -142,7 +142,8 @@ function isTooLate({ mode, since, retried }: Asked): boolean {
     case "now":
       return true;
     case "elsewhere":
-      return since.length > 1;
+      // Its sender may have the receipt later than another resume begins.
+      return since.length > 1 && !since.some(({ release }) => release);
     case "after-tools":
       return !retried;
     case "after-model":
@@ -153,12 +154,12 @@ function isTooLate({ mode, since, retried }: Asked): boolean {
 }
 
 /**
- * True if a resume took the lease after the stop was sent, and the stop was not accepted. The stop was for the segment before
- * that resume (S2), so the resume may call the model.
+ * True if a resume took the lease before any other append that followed the stop, and the stop was not accepted. The stop was
+ * for the segment before that resume (S2), so the resume may call the model.
  */
-function isPassed({ mode, since, receipt }: Asked): boolean {
+function isPassed({ mode, since: [first], receipt }: Asked): boolean {
   if (mode !== "elsewhere" || receipt === undefined || receipt === "none" || receipt.accepted) return false;
-  return since.some(({ writer, state }) => "take" in writer && state === "running");
+  return first !== undefined && "take" in first.writer && first.state === "running";
 }
 
 function nameOf({ mode }: Asked): string {
@@ -178,7 +179,7 @@ function problemsOf(asked: Asked, facts: readonly Fact[]): string[] {
   if (heard === undefined) return problems;
   const stretch = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq > heard.expect);
   const states = stretch.filter((fact): fact is StateEvent => fact.type === "state");
-  // It was at rest, and what ran then ran by somebody's answer: whoever goes on after a stop means it.
+  // The thread was at rest, and an answer let a call run: a resume after a stop is deliberate.
   if (asked.before?.release && !states.some(({ state }) => state === "running")) return problems;
   const end = states.find(({ state }) => state !== "running" && state !== "initialized");
   for (const fact of stretch) {
@@ -186,7 +187,7 @@ function problemsOf(asked: Asked, facts: readonly Fact[]): string[] {
     if (fact.type === "tool-start" && mode !== "after-tools")
       problems.push(`call ${fact.callId} started after ${stop}`);
   }
-  // What comes to its end before it can stop has not stopped; what pauses has.
+  // A run that ends before it can stop was not stopped; a run that pauses was.
   if (!accepted && end?.state === "paused") problems.push(`${stop} is not accepted, and it paused after it`);
   return problems;
 }

@@ -1,5 +1,5 @@
-// One pass of an attack: a thread, the process that runs it, what is done to them at one point, and how it goes on from there to
-// the end; then what must hold however it was cut.
+// One pass of an attack: a thread, the process that runs it, the fault at one point, and the resumes up to the end; then the
+// checks that hold after any cut.
 
 import type { Clock } from "../clock.ts";
 import { errorText } from "../error.ts";
@@ -26,7 +26,7 @@ import { promptProblems } from "./providers/render.ts";
 import type { Fault, Scenario } from "./scenario.ts";
 import { shownProblems } from "./shown.ts";
 
-/** Where a pass is struck, and by what. */
+/** The point and the fault of a pass. */
 export interface Plan {
   readonly fault: Fault;
   readonly at: number;
@@ -110,7 +110,7 @@ export class Attack<Out, Deps> {
     });
   }
 
-  /** A point of the kernel. Of what it loads the store tells, also where the kernel has no point. */
+  /** A point of the kernel. Loads are points of the store, also if the kernel has no point there. */
   heard(name: PointName, detail: unknown): void {
     if (name === "load:after" || this.#over) return;
     if (name === "append:before") this.#stops.made(detail as Append);
@@ -240,7 +240,7 @@ export class Attack<Out, Deps> {
       this.#rolledBack = true;
     });
     void Promise.resolve(play?.(played)).catch((error) => {
-      // Struck, what it does may be refused.
+      // After a fault, its actions may be refused.
       if (this.#plan === undefined) this.#problems.push(`play threw: ${errorText(error)}`);
     });
     for (let resumes = 0; resumes < MOST_RESUMES; resumes++) {
@@ -263,7 +263,7 @@ export class Attack<Out, Deps> {
     throw new Error(`it did not end after ${MOST_RESUMES} resumes`);
   }
 
-  /** As a person does: with an answer to everything that is asked, one by itself and the others together. */
+  /** Resumes as a person does: answers every request, one alone and the others together. */
   async #goOn(): Promise<Run<Out> | "crash"> {
     const session = this.#session!;
     const open = () => session.interrupts.filter(isRequest);
@@ -348,7 +348,7 @@ export class Attack<Out, Deps> {
 
   async end(): Promise<void> {
     this.#readers.abort();
-    // Where the pass came to no end it stands still, and would not close.
+    // A process of a pass without an end stands still, and would not close.
     this.#frozen?.side.thaw();
     await this.#answering.end();
     await this.#elsewhere?.close();
@@ -384,13 +384,10 @@ export class Attack<Out, Deps> {
   /** A write of the dead process may arrive after its lease was ended: then the lease lasts again. */
   async #opened(runner: Runner<Out, Deps>): Promise<Session<Out>> {
     for (let tries = 0; ; tries++) {
-      try {
-        return await runner.open(this.#key.threadId);
-      } catch (error) {
-        if ((error as { code?: unknown }).code !== "THREAD_BUSY" || this.#lost === undefined || tries === 3)
-          throw error;
-        this.#endLeases();
-      }
+      const session = await runner.open(this.#key.threadId);
+      const row = (await this.store.load(this.#key, Number.MAX_SAFE_INTEGER))?.row;
+      if (row?.lease === undefined || this.#lost === undefined || tries === 3) return session;
+      this.#endLeases();
     }
   }
 

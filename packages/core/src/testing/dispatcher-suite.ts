@@ -47,6 +47,7 @@ const OPTIONS: KnownOptions<DispatcherSuiteOptions> = {
   order: true,
   exclusive: true,
   backlog: true,
+  slackMs: true,
 };
 
 const NAMES = Object.fromEntries(Object.keys(cases).map((name) => [name, true])) as KnownOptions<typeof cases>;
@@ -69,6 +70,7 @@ export function dispatcherSuite(
     order: "fifo",
     exclusive: false,
     backlog: 200,
+    slackMs: 10_000,
     ...traits,
   };
   return (Object.entries(cases) as [DispatcherCaseName, DispatcherCheck][]).map(([name, check]) => ({

@@ -23,7 +23,7 @@ export class Effects {
     });
   }
 
-  /** `stoodStill`: a process did, and may compute once more, when it wakes, what it stood still before. */
+  /** `stoodStill`: a process stood still, and may compute its present step once more when it wakes. */
   problems(facts: readonly Fact[], stoodStill: boolean, repeatable: (name: string) => boolean): string[] {
     const problems = effectProblems(
       facts,

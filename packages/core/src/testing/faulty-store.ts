@@ -1,5 +1,5 @@
 // A store between a runner and the real one that a test can slow down, make fail before or after the commit, freeze
-// and kill. Each runner gets its own: what happens to it is what happens to that process.
+// and kill. Each runner gets its own: a fault of it is a fault of that process.
 
 import type { Store } from "../store/store.ts";
 

@@ -41,7 +41,7 @@ function helper(kit: ScenarioKit, options: Partial<AgentOptions<undefined, unkno
     });
   const watch = tool({
     name: "watch",
-    description: "tells as it goes",
+    description: "reports each pass",
     input: noArgs,
     readOnly: true,
     async *execute() {
@@ -171,7 +171,7 @@ describe("interruptAnywhere", () => {
     expect(report.passes).toBe(struck(report.points) * faults.length);
   });
 
-  it("Q1–Q8: approvals and questions, answered, doubled, late, wrong, expired and withdrawn at every point, run what was approved, once", async () => {
+  it("Q1–Q8: approvals and questions, answered, doubled, late, wrong, expired and withdrawn at every point: the approved calls run, once", async () => {
     const report = await interruptAnywhere({ ...clerk, mostPoints });
     expect(report.points).toBeGreaterThan(50);
     expect(report.unstruck).toBe(0);
@@ -197,7 +197,7 @@ describe("interruptAnywhere", () => {
     expect(report.passes).toBe(struck(report.points) * faults.length);
   });
 
-  it("a scenario that fails by itself is reported", async () => {
+  it("a scenario that fails without a fault is reported", async () => {
     const bad = (kit: ScenarioKit) => {
       kit.effect("once");
       kit.effect("once");
@@ -208,12 +208,12 @@ describe("interruptAnywhere", () => {
 
   it("two attacks in one process would strike at each other's points: the second is refused, and the first continues", async () => {
     const first = interruptAnywhere({ ...structured, faults: ["stop"] });
-    await expect(interruptAnywhere(structured)).rejects.toThrow("listens to the points of this process already");
+    await expect(interruptAnywhere(structured)).rejects.toThrow("uses the points of this process already");
     expect(await first).toMatchObject({ unstruck: 0, problems: [] });
     await expect(interruptAnywhere({ ...structured, faults: ["pause"] })).resolves.toMatchObject({ unstruck: 0 });
   });
 
-  it("a pass whose point never came is reported", async () => {
+  it("a pass that never reached its point is reported", async () => {
     let agents = 0;
     const shorter = (kit: ScenarioKit) => {
       agents += 1;

@@ -1,5 +1,5 @@
 // The attack: run a scenario once to count its points, then once for each point and each fault, resuming to the end
-// each time, and check what must hold however it was cut. People test their own agents with it.
+// each time, and check the promises after each cut. Users test their own agents with it.
 
 import { type Clock, systemClock } from "../clock.ts";
 import { belayError, errorText } from "../error.ts";
@@ -21,7 +21,7 @@ export interface AttackReport {
   /** Points of the uninterrupted run. */
   readonly points: number;
   readonly passes: number;
-  /** Passes whose point never came: nothing happened in them, and they say nothing. */
+  /** Passes that never reached their point: without a fault, they check nothing. */
   readonly unstruck: number;
   readonly problems: readonly string[];
 }

@@ -48,7 +48,7 @@ export function factProblems(facts: readonly Fact[]): string[] {
   let state: SessionState = "created";
   const open = new Map<string, { readonly tool: string; readonly address: string }>();
   const told = new Map<string, string>();
-  /** The calls whose code waits for a person, by request. */
+  /** The calls with code that waits for a person, by request. */
   const asks = new Map<string, string>();
   for (const [i, fact] of facts.entries()) {
     if (fact.seq !== i + 1) problems.push(`fact ${i + 1} has seq ${fact.seq}`);
@@ -72,7 +72,7 @@ export function factProblems(facts: readonly Fact[]): string[] {
     // Running after running: the holder of the lease is gone, and the thread was read as paused.
     const from: SessionState = state === "running" && fact.state === "running" ? "paused" : state;
     const stays = from === "paused" && fact.state === "paused";
-    // A fork stands where its past leads to.
+    // A fork begins in the state that its past leads to.
     if (fact.forked === undefined && !stays && !moves[from].includes(fact.state))
       problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
     state = fact.state;
@@ -223,7 +223,7 @@ export interface GivenInput {
   readonly taken: boolean | undefined;
 }
 
-/** Each input is there verbatim, once, its texts together; refused ones are not; one process's are in its order. */
+/** Checks that each input is recorded verbatim, once, with its texts together; refused ones are not; those of one process are in its order. */
 export function inputProblems(given: readonly GivenInput[], found: readonly string[]): string[] {
   const problems: string[] = [];
   const last = new Map<number, number>();

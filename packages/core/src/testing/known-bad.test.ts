@@ -52,7 +52,7 @@ function worker(
   return agent({ name: "worker", model, tools: [work], graceMs: 5, ...more.agent });
 }
 
-/** One call that asks between two steps, or does what it is given. */
+/** One call that asks between two steps, or runs the given code. */
 function asker(
   kit: ScenarioKit,
   execute = async (ctx: ToolContext): Promise<unknown> => {
@@ -81,7 +81,7 @@ function changed<T extends object>(thing: T, changes: Partial<T>): T {
   });
 }
 
-/** The agent, with some of what it stands on replaced. */
+/** Runs the agent on a kernel with replaced parts. */
 function onDesk(good: Agent<string, unknown>, change: (desk: Desk) => Partial<Desk>): Agent<string, unknown> {
   const definition = definitionOf(good);
   const run = (frame: Frame) => {
@@ -123,7 +123,7 @@ const broken = (change: (store: Store) => Partial<Store>) => (clock: Clock) => {
 const input = "Do it.";
 
 describe("interruptAnywhere catches", () => {
-  it("nothing where nothing is wrong", async () => {
+  it("no problem in a correct run", async () => {
     await interruptAnywhere({ agent: worker, input, anyEnd: true });
   });
 
@@ -157,7 +157,7 @@ describe("interruptAnywhere catches", () => {
     await caught({ agent: blind, input }, "crash", "happened twice");
   });
 
-  it("a store that forgets what was sent when it is asked to keep it", async () => {
+  it("a store that forgets a sent command", async () => {
     const store = broken((inner) => ({
       async append(key, append) {
         const appended = await inner.append(key, append);
@@ -223,7 +223,7 @@ describe("interruptAnywhere catches", () => {
     await caught({ agent: worker, input, store }, "stop-elsewhere", "was made after the stop from elsewhere");
   });
 
-  it("a kernel that knows no stop for later", async () => {
+  it("a kernel without stops for later", async () => {
     const hasty = (kit: ScenarioKit) =>
       onSignal(worker(kit), (signal) => {
         const halts = () => signal.stop !== undefined;
@@ -233,7 +233,7 @@ describe("interruptAnywhere catches", () => {
     await caught({ agent: hasty, input }, "stop-after-tools", "was made after the stop after-tools");
   });
 
-  it("a kernel that keeps nothing of what it was saying when it was stopped", async () => {
+  it("a kernel that keeps no text of a stopped answer", async () => {
     const dropping = (kit: ScenarioKit): Agent<string, unknown> => {
       const good = definitionOf(worker(kit));
       const run = async (frame: Frame) => {

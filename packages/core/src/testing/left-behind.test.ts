@@ -1,5 +1,5 @@
-// Calls that hear no stop, and end long after they were left behind; and whatever else a run gets from its store and its
-// clock: another try, a time limit, a steer that is taken back.
+// Calls that ignore a stop, and end long after they were left behind; and other events from the store and the clock of a run:
+// another try, a time limit, a steer that is taken back.
 
 import { gate, settle } from "@belay/testkit";
 import { expect, test } from "vitest";
@@ -16,13 +16,13 @@ const input = jsonSchema<object>({ type: "object" });
 /** How often the model had read it, each time it was asked for its last word. */
 const told: number[] = [];
 
-/** Opened when the run has gone on without those that were left behind: also from another process. */
+/** Opened when the run has continued without the calls that were left behind: also from another process. */
 let gone = gate();
 
 function dormitory(kit: ScenarioKit) {
   const deaf = tool({
     name: "deaf",
-    description: "ends only once it was left behind, where it is stopped",
+    description: "ends only after it was left behind by a stop",
     input,
     onCrash: "fail",
     async execute(_args, ctx) {
@@ -96,7 +96,7 @@ test("S5: what deaf calls give after a stop, or after their time, reaches the mo
   }
 });
 
-test("S5, C2: of a deaf call whose process is gone nothing more is known, and nothing is done again", async () => {
+test("S5, C2: after the death of its process a deaf call stays unknown, and is not repeated", async () => {
   const report = await interruptAnywhere({ ...scenario, faults: ["crash", "freeze", "lost-answer"], anyEnd: true });
   expect(report.unstruck).toBeLessThan(report.passes / 20);
 });

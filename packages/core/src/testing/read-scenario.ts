@@ -1,4 +1,4 @@
-// A scenario as it was given. One that is not what its author thinks finds nothing, and says that all is well.
+// Reads a scenario and refuses mistakes: an attack with a misspelt option would find nothing and report success.
 
 import { type BelayError, belayError, shown } from "../error.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";

@@ -7,7 +7,7 @@ import { isView } from "../interrupt/view.ts";
 
 interface Asked {
   readonly interrupt: Interrupt;
-  /** Approvals of what is not enough yet, by digest. */
+  /** Approvals below the quorum, by digest. */
   readonly votes: { readonly by: string; readonly digest: string | undefined }[];
   decided: RequestAnsweredEvent | undefined;
 }
@@ -133,7 +133,7 @@ function words({ by, answer }: RequestAnsweredEvent): string {
   return `${answer.type} by ${by}`;
 }
 
-/** A call that waits for approval starts only once it is given, and with what was approved. */
+/** Checks that a call that waits for approval starts only after it, and with the approved arguments. */
 function startProblems({ interrupt, decided }: Asked, start: ToolStartEvent): string[] {
   const { callId, kind, key } = interrupt;
   if (callId !== start.callId || kind !== "approval" || key !== undefined) return [];

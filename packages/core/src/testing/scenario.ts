@@ -22,7 +22,7 @@ export const allFaults = [
   "crash",
   /** The process stands still until another one has taken over and come to the end. */
   "freeze",
-  /** The store does what it is asked next, and its answer is lost. */
+  /** The store does the next operation, and its answer is lost. */
   "lost-answer",
   "steer",
   "enqueue",
@@ -32,7 +32,7 @@ export const allFaults = [
   "stop-waiting",
   /** The next time it waits for people, the person says something else. */
   "new-input",
-  /** The time of what is open is over, or of what is asked next. */
+  /** The deadline of the open requests has passed, or that of the next one. */
   "expire",
   ...answerFaults,
 ] as const;
@@ -43,7 +43,7 @@ export type Fault = (typeof allFaults)[number];
 /** One pass, as `onPass` gets it. */
 export interface Pass {
   readonly fault: Fault;
-  /** The number of the point, from 1, and what it is; undefined where the pass never came there. */
+  /** The number of the point, from 1, and its kind; undefined if the pass never reached it. */
   readonly at: number;
   readonly point: AttackPoint | undefined;
   readonly problems: readonly string[];
@@ -52,8 +52,8 @@ export interface Pass {
 /** Receives the effects of the agent of a scenario. */
 export interface ScenarioKit {
   /**
-   * Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`,
-   * and, for a tool that does several things, one below it; inside a step, `${ctx.address}/s:${key}`.
+   * Call it at each effect of a tool, with a unique name: `effect(ctx.address)`, and, for a tool with several effects, a name
+   * below it; inside a step, `${ctx.address}/s:${key}`.
    */
   effect(name: string, options?: EffectOptions): void;
   /** The time of the pass, which faults move forward. Deadlines follow it. */
@@ -66,7 +66,7 @@ export interface EffectOptions {
   readonly after?: string | undefined;
 }
 
-/** An agent, its input, and what may happen to it: the options of `interruptAnywhere()`. */
+/** An agent, its input, and its faults: the options of `interruptAnywhere()`. */
 export interface Scenario<Out = unknown, Deps = unknown> {
   /** A new agent for each pass. Its model must answer the same way each time: a scripted one does. */
   agent(kit: ScenarioKit): Agent<Out, Deps>;

@@ -1,4 +1,4 @@
-// A model that says what a script tells it to: for tests, examples and offline use.
+// A model that plays a script: for tests, examples and offline use.
 
 import type { Finish, Usage } from "../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
@@ -17,7 +17,7 @@ export type ScriptedPart =
   | { readonly throw: unknown }
   | { readonly finish: Finish; readonly usage?: Usage };
 
-/** A turn: text, parts, or a function of what the model was sent. */
+/** A turn: text, parts, or a function of the request. */
 export type ScriptedTurn =
   | string
   | readonly ScriptedPart[]

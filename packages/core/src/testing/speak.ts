@@ -6,7 +6,7 @@ import { messageText } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
 import type { ScriptedPart } from "./scripted-model.ts";
 
-/** Streams `text` word by word, or what is missing of it. */
+/** Streams `text` word by word, or the missing rest of it. */
 export function speak(text: string): (request: ModelRequest) => readonly ScriptedPart[] {
   return ({ messages }) => {
     const last = messages.at(-1);

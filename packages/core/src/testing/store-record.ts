@@ -1,4 +1,4 @@
-// The record of wakes for a dispatcher whose engine is the store: threads with nothing in them, which are due as real ones are.
+// The record of wakes for a dispatcher whose engine is the store: empty threads, which are due as real ones are.
 
 import type { Moved, ThreadRef } from "../dispatch/dispatcher.ts";
 import type { Append, Store } from "../store/store.ts";

@@ -57,7 +57,7 @@ describe("the store suite", () => {
     expect(await failures(make, caught)).toEqual([caught]);
   });
 
-  test("finds nothing in a store whose time really passes", async () => {
+  test("finds no fault in a store with real time", async () => {
     expect(await failures(() => fragile(systemClock))).toEqual([]);
   });
 

@@ -48,7 +48,7 @@ export interface StoreCase {
 export interface StoreSuiteOptions<Under extends StoreUnderTest = StoreUnderTest> {
   /** Cases that do not apply, each with its reason. */
   readonly skip?: { readonly [N in StoreCaseName]?: string };
-  /** Changes what the store keeps of an open request, behind its back. Without it no case does. */
+  /** Changes the stored copy of an open request without the store. Cases of damage need it. */
   damageRequest?(under: Under, tenant: string, id: string): unknown;
 }
 

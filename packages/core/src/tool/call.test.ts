@@ -62,7 +62,7 @@ describe("calls that cannot run", () => {
   });
 });
 
-describe("results that are not what they should be", () => {
+describe("invalid results", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   let deep: unknown = 1;
@@ -94,7 +94,7 @@ describe("results that are not what they should be", () => {
     });
   }
 
-  it("I3: a result goes through toJSON; what was yielded does too", async () => {
+  it("I3: a result goes through toJSON; yielded values do too", async () => {
     const day = new Date(0);
     const iso = "1970-01-01T00:00:00.000Z";
     const amount = { cents: 5n, toJSON: () => ({ cents: "5", on: day }) };
@@ -110,7 +110,7 @@ describe("results that are not what they should be", () => {
     ]);
   });
 
-  it("I3: content() is recorded as it is, and refuses what no model could read", async () => {
+  it("I3: content() is recorded as it is, and refuses parts that no model could read", async () => {
     const made = content(["see", { type: "file", mediaType: "image/png", data: { base64: "AAAA" } }]);
     const draw = make("draw", () => made);
     const kit = await openKit([[{ call: "draw" }], "ok"], { tools: [draw] });
@@ -121,7 +121,7 @@ describe("results that are not what they should be", () => {
     }
   });
 
-  it("I3: ctx.step returns the stored form the first time, in a run and when a tool is called by itself", async () => {
+  it("I3: ctx.step returns the stored form the first time, in a run and when a tool is called alone", async () => {
     const seen: unknown[] = [];
     const steps = make("steps", async (_args, ctx) => {
       seen.push(await ctx.step("now", () => ({ at: new Date(0), none: undefined })));
@@ -196,7 +196,7 @@ describe("results that are not what they should be", () => {
     });
   }
 
-  it("a result whose then throws is an error, not a run that hangs", async () => {
+  it("a result with a `then` that throws is an error, not a run that hangs", async () => {
     const trap = new Proxy(
       {},
       {

@@ -1,14 +1,14 @@
 // One call of a tool that runs, from its start to its end. Invariants:
-// 1. It always tells the end, once: what the tool gave, or, after a stop or a time-out, at the latest when
-//    its grace is over. A tool that is deaf is left behind, not waited for.
-// 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
+// 1. It always reports its end, once: the result of the tool, or, after a stop or a time-out, at the latest when
+//    its grace is over. A tool that ignores its signal is left behind, not waited for.
+// 2. A result that exists is recorded, also when it came after the stop; an error after it is the stop.
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
 // 4. A call that waits for a person can be parked: it stays in memory without a frame, and continues when another segment
 //    of its run adopts it. A dropped call never ends, and reports nothing.
-// 5. A stop that keeps what people are asked, such as that of a process that lets go of the thread, takes no question back: a
-//    call that has one open has no end by it.
+// 5. A stop that keeps requests, such as that of a process that releases the thread, withdraws no request: a call with an open
+//    one has no end by it.
 //
-// Long, and still one piece: whatever may end a call (its code, a stop, a time-out, a person) must agree on one end.
+// Long, and still one piece: all that may end a call (its code, a stop, a time-out, a person) must agree on one end.
 
 import { type BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Action, Patch } from "../event.ts";
@@ -35,16 +35,16 @@ export interface CallEnding {
   late(outcome: Outcome, output: Json): Json | Promise<Json>;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
-  /** It goes another way than what is on record: it has no end. */
+  /** It diverged from the record: it has no end. */
   broke(error: BelayError): void;
   /** It asks to be run again: it is held until resume(). */
   again(extra: Json): void;
 }
 
-/** A call that runs. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
+/** A call that runs. It ends with its code, or after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
 export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #frame: Frame;
-  /** It waits for a person, and the stretch that began it has ended. */
+  /** It waits for a person, and the segment that began it has ended. */
   #away = false;
   readonly #tool: Tool;
   readonly #args: unknown;
@@ -209,7 +209,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#ending.broke(error);
   }
 
-  /** The stretch ends while it waits for a person. */
+  /** The segment ends while it waits for a person. */
   leave(): void {
     this.#away = true;
     this.#frame.signal.off(this);
@@ -447,7 +447,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {
-      // A call that cannot be closed has to end by itself; the stop continues with the others.
+      // A call that cannot be closed has to end with its code; the stop continues with the others.
     }
   }
 

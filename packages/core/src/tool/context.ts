@@ -21,7 +21,7 @@ export interface ToolContext<Deps = unknown> {
   readonly segment: number;
   readonly agentName: string;
   readonly callId: string;
-  /** Where the call is: agent › turn › call. */
+  /** The address of the call: agent › turn › call. */
   readonly address: string;
   /** The same for each try of this call, in any process: hand it to services that know such keys. */
   readonly idempotencyKey: string;
@@ -29,7 +29,7 @@ export interface ToolContext<Deps = unknown> {
   readonly deps: Deps;
   /** The decision of the person that approved this call; undefined if it needed no approval. */
   readonly approval?: Approval | undefined;
-  /** Fires when the run is stopped, whatever the tool's `onStop`, or when the call takes too long. */
+  /** Fires when the run is stopped, with any `onStop`, or when the call takes too long. */
   readonly signal: AbortSignal;
   isInterrupted(): boolean;
   /** Throws `UserInterrupt` once the run is stopped. */
@@ -41,13 +41,13 @@ export interface ToolContext<Deps = unknown> {
    * form, the first time too: JSON (a Date is its ISO text), or an error with the name, message and code of the one thrown.
    */
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
-  /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
+  /** Ends the whole run with `output` (by default the result of this call) once this call has its result. */
   exit(output?: unknown): void;
   /** Ends the nearest loop in the same way; outside a loop, the whole run. */
   breakLoop(output?: unknown): void;
   /** Hands the conversation over to another agent of the family. */
   transferTo(name: string): void;
-  /** Tells readers something of its own, with the call's result. */
+  /** Sends readers a custom action, with the call's result. */
   customAction(value: unknown): void;
   /**
    * Ends this call here: the run pauses, the other calls keep their results, and resume() runs this one again with its
@@ -105,12 +105,12 @@ export class CallContext implements ToolContext {
   #place: FramePlace;
   readonly #call: ContextCall | undefined;
   readonly #abort = new LazyAbort();
-  /** Children get half of it, so that the tool can still tell how they ended. */
+  /** Children get half of it, so that the tool can still report how they ended. */
   readonly #graceMs: number;
   #stop: Stop | undefined;
   #actions: Action[] | undefined;
   #values: Patch | undefined;
-  /** How often it did something besides, also what was refused. */
+  /** The number of its actions, refused ones included. */
   #acts = 0;
   /** True once child processes must end. */
   #ending = false;
@@ -267,7 +267,7 @@ export class CallContext implements ToolContext {
     for (const child of this.#processes ?? []) child.kill("SIGKILL");
   }
 
-  /** The call has ended: what it started goes with it. Resolves when nothing of it is left; undefined where nothing was started. */
+  /** Ends the processes of a call that has ended. Resolves when none is left; returns undefined if none was started. */
   release(): Promise<unknown> | undefined {
     return this.#processes && Promise.all(this.#processes.map((child) => child.release()));
   }
@@ -301,7 +301,7 @@ export function detachedContext(deps?: unknown): ToolContext {
   return new CallContext(place, "detached", "detached", deps, 500);
 }
 
-/** To exit, or to break, without an output is to do so with what the call gives. */
+/** An exit or a break without an output has the result of the call as its output. */
 function filled(action: Action, output: Json): Action {
   if (action.exit !== undefined && action.exit.output === null) return { exit: { output } };
   if (action.breakLoop !== undefined && action.breakLoop.output === null) return { breakLoop: { output } };

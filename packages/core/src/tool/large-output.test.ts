@@ -11,7 +11,7 @@ const limited = { runner: { maxBytes: 1000 }, agent: { graceMs: 1 } };
 const large = "x".repeat(2000);
 const calls = (name: string) => [[{ call: name, id: "c" }], "done"] as const;
 
-describe("what a tool gives beside its result, larger than maxBytes", () => {
+describe("other values of a tool than its result, larger than maxBytes", () => {
   it("P12: a piece that it yields is shown as a sentence that says so, and so is its result", async () => {
     const yields = toolOf("yields", async function* () {
       yield "small";
@@ -25,7 +25,7 @@ describe("what a tool gives beside its result, larger than maxBytes", () => {
     expect(kit.session.messages[2]!.parts).toMatchObject([{ outcome: "ok", output }]);
   });
 
-  it("P12: of what it yields without end, no more is held than a stop could record; the stop tells how much it was", async () => {
+  it("P12: of endless yields no more is held than a stop could record; the stop reports the size", async () => {
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as () => void;
     const done = gate();
@@ -54,7 +54,7 @@ describe("what a tool gives beside its result, larger than maxBytes", () => {
     ]);
   });
 
-  it("P12, S5: what it gives after it was left behind is a sentence that says so", async () => {
+  it("P12, S5: a late result that is too large is a sentence that says so", async () => {
     const [begun, end] = [gate(), gate<string>()];
     const deaf = toolOf("deaf", () => {
       begun.open();

@@ -111,7 +111,7 @@ describe("parseArgs", () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  it("refuses what is nested too deep, without running out of stack", () => {
+  it("refuses arguments that are nested too deep, without running out of stack", () => {
     const deep = (n: number) => `${'{"a":'.repeat(n)}1${"}".repeat(n)}`;
     expect(parseArgs(deep(200)).ok).toBe(true);
     expect(problem(deep(201))).toBe("the arguments are nested more than 200 levels deep");

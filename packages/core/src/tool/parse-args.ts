@@ -1,5 +1,5 @@
-// A model's arguments, made a JSON object or refused with words the model can act on. Two readers of one text must not
-// see different arguments (what was approved is what runs), so a doubled key is refused rather than resolved.
+// A model's arguments, made a JSON object or refused with words for the model. Two readers of one text must not see different
+// arguments (the approved call is the one that runs), so a doubled key is refused rather than resolved.
 
 import { errorText } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
@@ -10,7 +10,7 @@ export type Args = { readonly [key: string]: Json };
 
 export type ParsedArgs =
   | { readonly ok: true; readonly args: Args }
-  /** `args` is what to record: the text as it came, or the value. */
+  /** `args` is recorded: the text as it came, or the value. */
   | { readonly ok: false; readonly args: Json; readonly problem: string };
 
 const MAX_DEPTH = 200;
@@ -66,7 +66,7 @@ function faultText(text: string, { at, problem }: Fault): string {
   return `${problem} at position ${at}, near ${JSON.stringify(text.slice(at, at + 20))}`;
 }
 
-/** How many members its objects have in all, or what is wrong with the arguments. */
+/** Returns the number of members of all its objects, or the fault of the arguments. */
 function walk(value: Json): number | string {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return membersOf(value, 0);
   return `the arguments must be a JSON object, got ${got(value)}`;

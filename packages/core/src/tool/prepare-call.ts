@@ -1,4 +1,4 @@
-// Whether a call can run: its tool is there, and its arguments fit.
+// Whether a call can run: its tool exists, and its arguments fit.
 
 import { shown } from "../error.ts";
 import type { CallState } from "../journal/state.ts";
@@ -11,7 +11,7 @@ export interface ReadyCall {
   readonly call: CallState;
   readonly tool: Tool;
   readonly args: unknown;
-  /** What runs, where a person or a hook changed it. */
+  /** The arguments that run, if a person or a hook changed them. */
   readonly ranArgs?: Json;
   /** The source of a change that no person made. */
   readonly changedBy?: "hook";
@@ -31,7 +31,7 @@ export interface RefusedCall {
 
 export type PreparedCall = ReadyCall | RefusedCall;
 
-/** Finds the tool and checks the arguments; waits only where the schema does. */
+/** Finds the tool and checks the arguments; waits only if the schema does. */
 export function prepareCall(
   tools: ReadonlyMap<string, Tool>,
   call: CallState,

@@ -38,7 +38,7 @@ export function processGroup(pid: number, strays: Strays, onGone: () => void): P
     } catch {
       sent = false;
     }
-    // Nothing survives SIGKILL; what may stay listed is dead and only not yet collected by its parent.
+    // Nothing survives SIGKILL; a process that stays listed is dead and not yet collected by its parent.
     if (!sent || signal === "SIGKILL") gone();
     return sent;
   };

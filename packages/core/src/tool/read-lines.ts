@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 const MAX_WAITING = 1000;
 const MAX_LINE = 1_000_000;
 
-/** `before` is what the stream has given already. Ends with the stream; leaving the loop lets the stream run on. */
+/** `before` is the text that the stream has given already. Ends with the stream; leaving the loop lets the stream run on. */
 export function readLines(stream: Readable, before: Buffer): AsyncIterableIterator<string> {
   const waiting: string[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

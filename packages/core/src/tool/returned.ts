@@ -3,7 +3,7 @@
 import { BelayError, belayError, errorText } from "../error.ts";
 import { type Json, toStored } from "../json.ts";
 
-/** A result that cannot be stored is replaced by words that say so: what ran has run. `lost` is called with the reason. */
+/** A result that cannot be stored is replaced by words that say so: the tool has run. `lost` is called with the reason. */
 export function storable(value: unknown, tool: string, lost: (error: BelayError) => void): Json {
   if (typeof value === "string") return value;
   const what = `The result of tool ${tool}`;

@@ -2,7 +2,7 @@
 // wrong (engines differ in whether they name a position); linear, and without recursion, since the text is a model's.
 
 export interface Fault {
-  /** Index into the text; its length where the text ends too early. */
+  /** Index into the text; its length if the text ends too early. */
   readonly at: number;
   readonly problem: string;
 }

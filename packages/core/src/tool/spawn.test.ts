@@ -79,7 +79,7 @@ describe("on a stop", () => {
     expect(stop.listeners.size).toBe(0);
   });
 
-  it("a process may end by itself within its grace, and what it wrote is kept", async () => {
+  it("a process may end within its grace, and its output is kept", async () => {
     const stop = stopper();
     const child = sh("trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.02; done", {}, stop, 30_000);
     const [pid] = await pids(child, 1);
@@ -109,7 +109,7 @@ describe("on a stop", () => {
     await until(() => !isAlive(pid!));
   });
 
-  /** A command whose child leaves the process group in this way, and says its number. */
+  /** A command whose child leaves the process group in this way, and prints its number. */
   const leaves = (how: string) => `${how} sh -c '${stubborn.replaceAll("'", `'"'"'`)}' & sleep 600; wait`;
   it.runIf(process.platform === "linux").each([
     ["setsid", leaves("setsid")],
@@ -164,13 +164,13 @@ describe("when the call ends", () => {
 });
 
 describe("exit and output", () => {
-  it("tell a code other than 0, without a rejection", async () => {
+  it("report a code other than 0, without a rejection", async () => {
     const child = sh("echo out; echo err >&2; exit 7");
     expect(await child.exit).toEqual({ code: 7, signal: null });
     expect(await child.output).toEqual({ code: 7, signal: null, stdout: "out\n", stderr: "err\n" });
   });
 
-  it("tell a signal sent by kill, which reaches the whole group", async () => {
+  it("report a signal sent by kill, which reaches the whole group", async () => {
     const child = sh("sleep 600 & echo $!; wait");
     const [pid] = await pids(child, 1);
     expect(child.kill("SIGINT") || child.kill("SIGKILL")).toBe(true);
@@ -241,7 +241,7 @@ describe("exit and output", () => {
 });
 
 describe("streams", () => {
-  it("input is what the command reads, to its end", async () => {
+  it("the command reads the input to its end", async () => {
     expect((await run("cat", [], { input: "héllo\n" }).output).stdout).toBe("héllo\n");
     expect((await run("cat", [], { input: "" }).output).stdout).toBe("");
     expect((await run("true", [], { input: "x".repeat(1_000_000) }).output).code).toBe(0);
@@ -296,7 +296,7 @@ describe("streams", () => {
 });
 
 describe("when this process exits", () => {
-  it("what it started is killed with it, by one listener", async () => {
+  it("its processes are killed with it, by one listener", async () => {
     const source = fileURLToPath(new URL("./spawn.ts", import.meta.url));
     const script = `
       import { spawnGroup } from ${JSON.stringify(source)};

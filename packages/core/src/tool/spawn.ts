@@ -32,7 +32,7 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** How a process ended, and what it wrote. */
+/** The end of a process, and its output. */
 export interface ProcessOutput extends ProcessExit {
   readonly stdout: string;
   readonly stderr: string;
@@ -47,7 +47,7 @@ export interface SpawnedProcess {
   readonly stderr: Readable;
   /** How it ended. Rejects only when it could not be started. */
   readonly exit: Promise<ProcessExit>;
-  /** How it ended and what it wrote. Rejects only when it could not be started. */
+  /** Resolves to its end and its output. Rejects only when it could not be started. */
   readonly output: Promise<ProcessOutput>;
   /** The lines of stdout, as they come. */
   lines(): AsyncIterableIterator<string>;
@@ -62,7 +62,7 @@ export interface SpawnedProcess {
 
 /** A process of the runtime whose call can end. */
 export interface OwnedProcess extends SpawnedProcess {
-  /** The call has ended: what is left of the group ends too. Resolves when nothing is left. */
+  /** Ends the rest of the group after the end of the call. Resolves when no process is left. */
   release(): Promise<void>;
 }
 
@@ -83,11 +83,11 @@ const QUIET_MS = 100;
 const MAX_ROUNDS = 20;
 /** How long after SIGKILL a stray counts as one that is about to end. */
 const LINGER_MS = 300;
-/** How soon after the end of a group the stop that waits for it hears of it. */
+/** The interval at which a stop checks for the end of a group. */
 const LOOK_EVERY_MS = 5;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Tells a process to end; it has `graceMs` for that, or what it was given at its start. */
+/** Asks a process to end; it has `graceMs` for that, or the grace that was given at its start. */
 export type EndProcess = (graceMs?: number) => void;
 
 /** `stop` registers a listener for the stop, calling it at once if that has happened, and returns how to take it back. */
@@ -107,7 +107,7 @@ export function spawnGroup(
   const stderr = collectOutput(cap);
   child.stdout.on("data", (chunk: Buffer | string) => stdout.add(chunk));
   child.stderr.on("data", (chunk: Buffer | string) => stderr.add(chunk));
-  // A pipe broken by the child's end is no failure of its own: `exit` tells it.
+  // A pipe broken by the child's end is no failure of its own: `exit` reports it.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
   if (options.input !== undefined) child.stdin.end(options.input);
 
@@ -198,7 +198,7 @@ function pipesSettled(child: Child, exit: Promise<unknown>): Promise<void> {
     child.once("close", () => resolve());
     const listen = () => {
       heard = false;
-      // Two rounds of the event loop after the timer: what is in the pipe has been read, even if the loop was blocked.
+      // Two rounds of the event loop after the timer: the contents of the pipe have been read, even if the loop was blocked.
       setTimeout(() => setImmediate(() => setImmediate(judge)), QUIET_MS);
     };
     const judge = () => {

@@ -67,7 +67,7 @@ export interface Tool<in Deps = never> {
   readonly readOnly: boolean;
   readonly repeatable: boolean;
   readonly destructive: boolean;
-  /** The agent that it stands for: a call is a run of it. */
+  /** The agent behind this tool: a call is a run of it. */
   readonly agent?: Agent<unknown, never>;
   /** Runs it, for instance in a test; without a context nothing can interrupt it. */
   execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;

@@ -17,7 +17,7 @@ import { approve, END, graph, START, tool } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
-/** Wants two payments approved; whether what it was given will do takes its time, once it matters. */
+/** Wants two payments approved; the check of the value takes time once `slow` is set. */
 function payer(log: Log, checks: { slow: boolean; readonly began: () => void; readonly over: Promise<void> }) {
   const input = {
     "~standard": {

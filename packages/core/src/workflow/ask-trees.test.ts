@@ -103,7 +103,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     },
   );
 
-  test("W4: resume() with some still open does what it can, and lists all and only what waits", async () => {
+  test("W4: resume() with some still open continues the answered ones, and lists exactly the open ones", async () => {
     const { store, log, again, idAt } = await open(true);
     const session = await again();
     const first = await session.resume({ answers: { [idAt(0)]: reject("no") } }).result;
@@ -119,7 +119,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("Q8, R1: new input `to` one of them withdraws what is asked there, and nothing else", async () => {
+  test("Q8, R1: new input `to` one of them withdraws the requests there, and no others", async () => {
     const { store, log, again, idAt } = await open(true);
     const session = await again();
     const kept = [idAt(0), idAt(2)];
@@ -132,7 +132,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("Q8, R1: input to agents whose question is kept: a call that a crash cut in another agent continues by its own rule", async () => {
+  test("Q8, R1: input to agents with a kept question: a call that a crash cut in another agent continues by its own rule", async () => {
     const store = await make();
     const log = newLog();
     const again = tool({
@@ -163,7 +163,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S2: a stop by a process that does not know of the failure meets nothing: its requests are kept for a resume", async () => {
+  test("S2: a stop by a process that has not read the failure meets nothing: its requests are kept for a resume", async () => {
     const store = await make();
     const asks = (name: string, then: () => unknown) =>
       defineAgent({ name, run: (ctx) => ctx.ask(humanInput(`${name}?`)).then(then) });

@@ -1,4 +1,4 @@
-// A key that code of one's own gives an agent inside it, as it stands in paths.
+// The key that user code gives to a nested agent, as it is written in paths.
 
 import { readName } from "../read-name.ts";
 

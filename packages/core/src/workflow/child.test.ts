@@ -83,7 +83,7 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
     },
   );
 
-  test("S6: pause() parks code of one's own before its next step", async () => {
+  test("S6: pause() parks user code before its next step", async () => {
     const store = await make();
     const log = newLog();
     const root = () =>
@@ -221,7 +221,7 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
     expect(await again.result).toMatchObject(done("all of it"));
   });
 
-  test("C1, R1: after a crash in the deepest, with input: what it did is unknown or interrupted, the outer agent re-reasons", async () => {
+  test("C1, R1: after a crash in the deepest agent, with input: its calls are unknown or interrupted, the outer agent re-reasons", async () => {
     const store = await make();
     const log = newLog();
     const root = () =>

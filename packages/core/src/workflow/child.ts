@@ -2,7 +2,7 @@
 // 1. A child begins and ends on record: one that has ended in this run never runs again, its output is read (F4).
 // 2. A child that was cut continues from its own history, by the same code that runs it the first time.
 // 3. Nothing begins after a stop, nor while only open calls may run.
-// 4. What it is given, and what it gives, is within the runner's `maxBytes` (P12): else it does not begin, or has failed.
+// 4. Its input and its output are within the runner's `maxBytes` (P12): else it does not begin, or has failed.
 
 import type { Definition, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
@@ -24,7 +24,7 @@ export type ChildInput = { readonly messages: readonly Message[] } | { readonly 
 export interface ChildPlace {
   readonly agent: Definition;
   readonly path: string;
-  /** It remembers nothing of what was done under its path before. */
+  /** It begins without the history of earlier runs under its path. */
   readonly fresh?: true;
   /** It runs at the same time as others. */
   readonly beside?: true;
@@ -193,7 +193,7 @@ function inputTooLarge(agent: Definition, input: ChildInput, most: number): Bela
   }
 }
 
-/** As it is recorded: to a chat a value is a text, in which what it holds is escaped once more. */
+/** Returns the value as it is recorded: a chat gets a value as text, in which its quotes are escaped once more. */
 export function asGiven({ chats }: Pick<Definition, "chats">, value: Json): Json {
   return chats ? asText(value) : value;
 }

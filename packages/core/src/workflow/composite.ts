@@ -104,7 +104,7 @@ async function runOpen(frame: Frame, childAt: (segment: string) => AnyAgent | un
   return together(ends) ?? nothingMoves;
 }
 
-/** Which of them runs under this last part of a path: by its place, or, in code of one's own and in a graph, by its name. */
+/** Returns the agent that runs under this last part of a path: by its position, or, in user code and in a graph, by its name. */
 function childIn(children: readonly AnyAgent[], kind: string, segment: string): AnyAgent | undefined {
   const colon = segment.lastIndexOf(":");
   const name = segment.slice(colon + 1);
@@ -162,7 +162,7 @@ export function completed(frame: Frame, output: Json, action?: Action): Ended {
   if (last?.role === "assistant" && last.id.startsWith(`${runId}.`) && messageText(last) === text)
     return { ...ended, facts: [] };
   const { maxBytes: most } = frame.desk;
-  // As the text that is recorded, which takes more than what it holds.
+  // As recorded text, which is larger than the value.
   const bytes = bytesOver(text, most);
   if (bytes !== undefined) {
     const error = belayError("TOO_LARGE", { what: `The output of agent ${agentName}`, bytes, most });
@@ -175,7 +175,7 @@ export function completed(frame: Frame, output: Json, action?: Action): Ended {
   return { ...ended, facts: [frame.message(message, turn, 1)] };
 }
 
-/** Several children have ended, each in its own way: what that is together. What one failed with does not undo the others. */
+/** Joins the ends of several children. The failure of one does not undo the others. */
 export function together(ends: readonly ChildEnd[]): Exclude<ChildEnd, { how: "completed" }> | undefined {
   const facts = ends.flatMap((end) => (end.how === "completed" ? [] : end.facts));
   const stopped = ends.filter((end) => end.how === "stopped");

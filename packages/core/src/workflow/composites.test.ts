@@ -22,7 +22,7 @@ import { sequential } from "./sequential.ts";
 const done = (output: unknown) => ({ status: "completed", output });
 
 describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
-  test("W1: in a sequence what one gives is what the next one gets", async () => {
+  test("W1: in a sequence the output of each is the input of the next", async () => {
     const store = await make();
     const log = newLog();
     const session = await enter(
@@ -54,7 +54,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W1: a loop hands each round what the last one gave, until it is enough, at most so often", async () => {
+  test("W1: a loop hands each round the output of the last, until `until` is true or the rounds are used up", async () => {
     const store = await make();
     const log = newLog();
     const rounds = loop({ name: "rounds", agents: [echo(log, "a"), echo(log, "b")], maxIterations: 2 });

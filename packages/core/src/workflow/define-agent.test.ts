@@ -26,8 +26,8 @@ const done = (output: unknown) => ({ status: "completed", output });
 const code = (run: (ctx: AgentContext, input: unknown) => unknown, agents: readonly never[] = []) =>
   defineAgent({ name: "code", agents, run });
 
-describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
-  test("W1: it runs agents by key, each once, and what it returns is its output", async () => {
+describe.each(eachStore)("an agent of user code, on $name", ({ make }) => {
+  test("W1: it runs agents by key, each once, and its return value is its output", async () => {
     const store = await make();
     const log = newLog();
     const a = echo(log, "a");
@@ -84,7 +84,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(await session.resume().result).toMatchObject(done("ann Symbol(here) 1"));
   });
 
-  test("Q2: in another process it begins again, and is handed what it did: steps, answers, children, what a child failed with", async () => {
+  test("Q2: in another process it begins again, and gets its recorded work: steps, answers, children, the error of a child", async () => {
     const store = await make();
     const log = newLog();
     const fails = talker(log, "fails", () => [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }]);
@@ -174,7 +174,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(log.calls).toEqual(["z: enough"]);
   });
 
-  test("S4: after a stop it has its grace to end by itself: what it returns then is its output", async () => {
+  test("S4: after a stop it has its grace to end: its return value is then its output", async () => {
     const store = await make();
     let began = false;
     const root = code(async (ctx) => {
@@ -291,7 +291,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     }
   });
 
-  test("R1: what it was given stays the same when it begins again after new input", async () => {
+  test("R1: its input stays the same when it begins again after new input", async () => {
     const store = await make();
     const log = newLog();
     const inputs: unknown[] = [];
@@ -337,7 +337,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     }
   });
 
-  test("Q1: what it still asks when it ends is withdrawn, and children it does not wait for come to their end first", async () => {
+  test("Q1: requests that are open at its end are withdrawn, and children that it does not await end first", async () => {
     const store = await make();
     const log = newLog();
     const slow = talker(log, "slow", () => [{ wait: 10 }, { text: "slow" }]);
@@ -375,7 +375,7 @@ test("Q3, W4: a key may have slashes in it: a call of the agent under it runs wh
   expect(await wrong(store, log)).toEqual([]);
 });
 
-test("a key that is no text, and an agent that is none, are refused where they are given", async () => {
+test("a key that is not text, and an agent that is not one, are refused when they are given", async () => {
   const a = echo(newLog(), "a");
   const root = code(async (ctx) => {
     await expect(ctx.run(a, "x", { key: 5 as never })).rejects.toMatchObject({ code: "OPTION_INVALID" });

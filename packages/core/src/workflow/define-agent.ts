@@ -1,4 +1,4 @@
-// defineAgent(…): an agent whose behaviour is a function of one's own, with durable steps, questions and agents inside it.
+// defineAgent(…): an agent whose behaviour is a function of the user, with durable steps, questions and agents inside it.
 
 import { type Agent, published } from "../agent.ts";
 import { belayError } from "../error.ts";
@@ -17,7 +17,7 @@ export interface CustomAgentOptions<Out, Deps> {
    * Returns the output. An async generator may yield `say(text)` to speak and `ask(request)` to ask a person; any other
    * yielded value is a custom action.
    */
-  // biome-ignore lint/suspicious/noExplicitAny: the type of a `yield` follows from what is yielded, which TypeScript cannot say.
+  // biome-ignore lint/suspicious/noExplicitAny: the type of a `yield` follows from the yielded value, which TypeScript cannot express.
   run(ctx: AgentContext<Deps>, input: Json): Out | Promise<Out> | AsyncGenerator<unknown, Out, any>;
   /** The agents that it may run, for the record: a change of theirs is a change of this one. */
   readonly agents?: readonly Agent<unknown, Deps>[] | undefined;

@@ -18,7 +18,7 @@ import { describe, expect, test } from "vitest";
 import { humanInput } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 
-describe.each(eachStore)("code that goes another way than what is on record, on $name", ({ make }) => {
+describe.each(eachStore)("code that differs from the record, on $name", ({ make }) => {
   test("Q2, G5: agents that run inside it end first, and no other begins; with the original code it continues", async () => {
     const store = await make();
     const log = newLog();

@@ -153,7 +153,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("S9, Q3: a stop that keeps the questions, where a branch has failed beside one that it cuts: what is asked in it is heard once that is tried again", async () => {
+  test("S9, Q3: a stop that keeps the questions, with a failed branch beside a cut one: the answer to a request in it counts once the branch is tried again", async () => {
     const store = await make();
     const log = newLog();
     const now = { well: false };

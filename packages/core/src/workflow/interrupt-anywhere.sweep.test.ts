@@ -54,7 +54,7 @@ test("W1, W4, S8, C2, F4: every fault at every point of a tree of agents four de
   expect(report.points).toBeGreaterThan(80);
 });
 
-test("C2, F4: a queued run follows it, whatever happens, in a run without requests", async () => {
+test("C2, F4: a queued run follows it, after any fault, in a run without requests", async () => {
   const report = await interruptAnywhere({
     mostPoints,
     agent: () => {

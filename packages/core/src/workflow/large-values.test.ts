@@ -37,7 +37,7 @@ const open = (root: Agent<unknown, never>, store: Store = memoryStore(), maxByte
   createRunner({ agent: root as AnyAgent, store, maxBytes, leaseTtlMs }).open("thread");
 const code = (name: string, run: (ctx: AgentContext, input: Json) => unknown) => defineAgent({ name, run });
 
-describe.each(eachStore)("what agents give and are given, larger than maxBytes, on $name", ({ make }) => {
+describe.each(eachStore)("inputs and outputs of agents larger than maxBytes, on $name", ({ make }) => {
   test("W3, P12, F5: a yield that cannot be recorded throws in the generator: it tidies up, and continues if it catches the error", async () => {
     const did: string[] = [];
     const tells = (value: unknown, catches: boolean) =>
@@ -59,7 +59,7 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
     expect(did).toEqual(["TOO_LARGE", "tidied up", "NOT_SERIALIZABLE", "tidied up", "tidied up"]);
   });
 
-  test("P12, F4: an agent whose output is too large has failed, on record: code that catches the error meets it again, and the agent does not run again", async () => {
+  test("P12, F4: an agent whose output is too large has failed, on record: code that catches the error gets it again, and the agent does not run again", async () => {
     const store = await make();
     let ran = 0;
     const child = code("child", () => {
@@ -81,7 +81,7 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
     expect(runs(await factsOf(store))).toEqual(["+ root", "+ root/child:child", "! root/child:child", "- root"]);
   });
 
-  test("P12, G5: a node whose output is too large is not run again after a crash; the others come to their end, and the run has failed by it", async () => {
+  test("P12, G5: a node whose output is too large is not run again after a crash; the others end, and the run has failed by it", async () => {
     const store = await make();
     const side = faultyStore(store);
     const ran: string[] = [];
@@ -111,7 +111,7 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
   });
 });
 
-describe("what agents give and are given, larger than maxBytes", () => {
+describe("inputs and outputs of agents larger than maxBytes", () => {
   test("P12: resume() with a larger bound continues: the node runs again, and its recorded steps are not repeated", async () => {
     const store = memoryStore();
     let charged = 0;
@@ -181,7 +181,7 @@ describe("what agents give and are given, larger than maxBytes", () => {
     expect(ran.toSorted()).toEqual(["a", "b"]);
   });
 
-  test("P12, G5: what a node changes is too large only with what others have changed: it has failed by that, on record, and theirs stays", async () => {
+  test("P12, G5: a change that is too large only with the changes of other nodes: the node has failed, on record, and the other changes stay", async () => {
     const store = memoryStore();
     const written = gate();
     const adds = (name: string) => async (_input: Json, ctx: NodeContext<{ list: string[] }>) => {
@@ -257,7 +257,7 @@ describe("what agents give and are given, larger than maxBytes", () => {
     ],
     ["the whole gives", "The output of agent all", code("all", () => quotes)],
   ])(
-    "P12: what %s is recorded as a text, and judged as that: what it is made of fits, and its text does not",
+    "P12: a value that %s is recorded as text, and measured as text: the value fits, and its text does not",
     async (_, what, root) => {
       const store = memoryStore();
       expect(await (await open(root, store)).run("go").result).toMatchObject(tooLarge(what));
@@ -279,7 +279,7 @@ describe("what agents give and are given, larger than maxBytes", () => {
     expect(ran).toBe(1);
   });
 
-  test("P12, R2: what an agent behind a tool said, cut by a stop and gone on with, is a result only as far as one may be recorded", async () => {
+  test("P12, R2: the answer of an agent behind a tool, cut by a stop and continued, is a result up to the size of one record", async () => {
     const inner = agent({ name: "inner", model: scriptedModel([[{ text: half }, { stall: true }], half]) });
     const model = scriptedModel([[{ call: "inner", id: "c", args: { request: "do" } }], "done"]);
     const session = await open(agent({ name: "outer", model, tools: [agentTool(inner)] }));
@@ -289,7 +289,7 @@ describe("what agents give and are given, larger than maxBytes", () => {
     expect(session.messages[2]!.parts).toMatchObject([{ outcome: "ok", output }]);
   });
 
-  test("P12, W5: what was too large before a beforeReply looked at it, and left it as it is, is no fault of the hook", async () => {
+  test("P12, W5: an input that was too large before a beforeReply returned it unchanged is not a failure of the hook", async () => {
     const join = defineAgent({ name: "join", hooks: { beforeReply: () => undefined }, run: () => 1 });
     const g = graph("g")
       .node("a", () => half)

@@ -21,7 +21,7 @@ import { sequential } from "./sequential.ts";
 const key = { tenant: "default", threadId: "thread" };
 const done = (output: unknown) => ({ status: "completed", output });
 
-/** A tool that hears no stop, does what it does when the test says so, and gives "late". */
+/** A tool that ignores a stop, acts when the test says so, and returns "late". */
 function deaf(act: (ctx: ToolContext) => void, name = "deaf") {
   const begun = gate();
   const end = gate();
@@ -55,7 +55,7 @@ async function ended(root: AnyAgent, store: Store, { begun, end }: ReturnType<ty
 const actions = async (store: Store) =>
   (await factsOf(store)).flatMap((fact) => (fact.type === "action" && !fact.action.interrupted ? [fact.action] : []));
 
-describe.each(eachStore)("S5, W3: what a call that was left behind did besides, on $name", ({ make }) => {
+describe.each(eachStore)("S5, W3: actions of a call that was left behind, on $name", ({ make }) => {
   test("exit ends the run with the late result, and no model is asked", async () => {
     const store = await make();
     const log = newLog();
@@ -218,7 +218,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(await wrong(store, newLog())).toEqual([]);
   });
 
-  test("R1: what it did before the stop is taken back by new input, too", async () => {
+  test("R1: its actions before the stop are taken back by new input, too", async () => {
     const store = await make();
     const log = newLog();
     const other = gate();

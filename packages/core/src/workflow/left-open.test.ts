@@ -117,7 +117,7 @@ describe.each(eachStore)("every start has its end, also of abandoned agents, on 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W1: what a failed run has left open ends before the next run begins", async () => {
+  test("W1: the open calls of a failed run end before the next run begins", async () => {
     const store = await make();
     const log = newLog();
     const agents = [failing(log, "bad"), worker(log, "asks", gated(log, "pay"))];
@@ -136,7 +136,7 @@ describe.each(eachStore)("every start has its end, also of abandoned agents, on 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("C1, Q2: code that goes another way before it comes to an agent whose call a crash has cut: the call has its end, and a person is asked about it once the code is right", async () => {
+  test("C1, Q2: code that diverges before it reaches an agent whose call a crash has cut: the call has its end, and a person is asked for its outcome once the code is right", async () => {
     const store = await make();
     const log = newLog();
     const dying = faultyStore(store);

@@ -64,7 +64,7 @@ const tools: Readonly<Record<string, (log: Log) => Tool<unknown>>> = {
     }),
 };
 
-/** Where the tool is called from. */
+/** The agents that call the tool. */
 const trees: Readonly<Record<string, (log: Log, ask: Tool<unknown>) => AnyAgent>> = {
   "a chat": (log, ask) => worker(log, "w", ask, "ask-call"),
   "a chat, beside a call that takes longer": (log, ask) => {

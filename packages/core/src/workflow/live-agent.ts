@@ -1,9 +1,9 @@
 // The code of a custom agent while it runs. Invariants:
-// 1. What it has done is on record (steps): however it was cut, it begins again and is handed what it did.
-// 2. After a stop it has its grace to end by itself; then it is dropped, and never settles.
+// 1. Its work is on record (steps): after any cut it begins again and gets its recorded work.
+// 2. After a stop it has its grace to end; then it is dropped, and never settles.
 // 3. While it waits for a person it stays in memory, and continues from there if possible.
 //
-// Long, and still one piece: what it waits for, what is under way and when it rests are one count.
+// Long, and still one piece: its waits, its present work and its rest are one count.
 
 import { type Agent, definitionOf, type Ended, noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
@@ -45,7 +45,7 @@ export interface AgentContext<Deps = unknown> {
   exit(output?: unknown): void;
   /** Ends the nearest loop with `output`; outside a loop, the whole run. */
   breakLoop(output?: unknown): void;
-  /** Tells readers something of its own. */
+  /** Publishes an event of its own to readers. */
   customAction(value: unknown): void;
   /** Ends this code here: the run pauses, and resume() runs it again with its original input. The same as `throw rerun(extra)`. */
   rerun(extra?: unknown): never;
@@ -91,7 +91,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   readonly #abort = new LazyAbort();
   #away = false;
   #over = false;
-  /** It went another way than what is on record: it begins nothing more. */
+  /** It diverged from the record: it begins no more work. */
   #broken: BelayError | undefined;
   #judging = false;
   /** Children that run, and those that wait for people. */
@@ -99,14 +99,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   readonly #waiting = new Map<string, Waiting>();
   /** Some of those inside it have not come to an end of their own. */
   #unended = false;
-  /** Children that a stop has cut: the code never hears of them. */
+  /** Children that a stop has cut: their promises never settle for the code. */
   readonly #cut: Extract<ChildEnd, { how: "stopped" }>[] = [];
   #grace: unknown;
   #graceOver = false;
   /** A step was not begun, because of a stop. */
   #parking = false;
   readonly #keys = new Set<string>();
-  /** How often it did something besides, by what it did: also what was refused. */
+  /** The number of its actions by kind, refused ones included. */
   readonly #acts = new Map<string, number>();
   #action: Action | undefined;
   #values: Patch | undefined;

@@ -1,4 +1,4 @@
-// Again and again: what a round gives is what the next one gets, until that is enough (W1).
+// A loop: the output of a round is the input of the next, until `until` is true (W1).
 
 import { type Agent, type Ended, published } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
@@ -15,10 +15,10 @@ export interface LoopOptions<Deps> {
   readonly name: string;
   /** One, or several that run one after the other in each round. */
   readonly agents: readonly Agent<unknown, Deps>[];
-  /** The most rounds, 10 unless it says otherwise: after them it ends with what the last one gave. */
+  /** The most rounds, 10 by default: after them the loop ends with the output of the last. */
   readonly maxIterations?: number | undefined;
   readonly hooks?: HooksGiven<Deps> | undefined;
-  /** Says after each round whether that is enough. Pure: it is asked again of what is on record. */
+  /** Returns after each round whether the loop ends. Must be pure: it is called again with recorded outputs. */
   until?(output: Json, iteration: number): boolean;
 }
 

@@ -1,5 +1,5 @@
 // All at once, each with the same input; the output is the list of their outputs, in their order (W1). Agents that wait for
-// people continue as soon as they can, whatever the others do.
+// people continue as soon as they can, in any state of the others.
 
 import { type Agent, type Ended, published } from "../agent.ts";
 import type { Frame } from "../frame.ts";
@@ -49,7 +49,7 @@ async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended>
   );
 }
 
-/** Runs them all until each has ended or waits for people while nothing moves; one whose request is answered meanwhile continues. */
+/** Runs them all until each has ended or waits for people while nothing moves; an agent whose request is answered in the meantime continues. */
 export function allOf(
   frame: Frame,
   places: readonly ChildPlace[],

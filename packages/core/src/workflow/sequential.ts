@@ -1,4 +1,4 @@
-// One after the other: what one gives is what the next one gets (W1).
+// One after the other: the output of each is the input of the next (W1).
 
 import { type Agent, type Ended, published } from "../agent.ts";
 import type { Frame } from "../frame.ts";

@@ -58,7 +58,7 @@ describe.each(eachStore)("code that asks while it is ended, on $name", ({ make }
   test.each<[string, (session: Session<unknown>) => Promise<unknown>]>([
     ["interrupt({ force })", (session) => session.interrupt({ force: true })],
     ["interrupt({ graceMs: 0 })", (session) => session.interrupt({ graceMs: 0 })],
-  ])("S9: what it was about to ask is not asked any more after %s", async (_, end) => {
+  ])("S9: a request that it was about to raise is not raised after %s", async (_, end) => {
     const store = await make();
     const [written, writes] = [gate(), gate()];
     const before = (_n: number, { body }: Append) => {
@@ -92,12 +92,12 @@ describe.each(eachStore)("code that asks while it is ended, on $name", ({ make }
 });
 
 describe.each(eachStore)(
-  "an agent that comes to ask while an answered call of another one runs, on $name",
+  "an agent that raises a request while an answered call of another one runs, on $name",
   ({ make }) => {
     test.each<[string, (session: Session<unknown>) => Promise<unknown>, string]>([
       ["interrupt()", (session) => session.interrupt(), "paused"],
       ["terminate()", (session) => session.terminate(), "terminated"],
-    ])("S9: what it was about to ask is not asked any more after %s", async (_, end, state) => {
+    ])("S9: a request that it was about to raise is not raised after %s", async (_, end, state) => {
       const store = await make();
       const log = newLog();
       const works = gate();

@@ -246,7 +246,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
   });
 
   test.each(["seq", "nested"])(
-    "R1: what a person says after a stop between two agents is heard by the next that begins, also after a restart (%s)",
+    "R1: input after a stop between two agents is read by the next that begins, also after a restart (%s)",
     async (shape) => {
       const store = await make();
       const log = newLog();
@@ -274,7 +274,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     },
   );
 
-  test("R1, W1: where several begin at once, each of them hears it, and those after them do not hear it again", async () => {
+  test("R1, W1: if several begin at once, each of them reads it, and those after them do not read it again", async () => {
     const store = await make();
     const log = newLog();
     const slow = () => talker(log, "a", (request) => [{ wait: 10 }, { text: `a(${lastWords(request)})` }]);

@@ -139,7 +139,7 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
     }
   });
 
-  test("Q4, W4: what an agent asks that is a tool of the one handed over to is judged by its own tool, in another process, too", async () => {
+  test("Q4, W4: the request of an agent that is a tool of the active member is judged by its own tool, in another process, too", async () => {
     const store = await make();
     const log = newLog();
     const root = () => {
@@ -240,7 +240,7 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
   });
 });
 
-test("W1: a tool of one's own under the name of the one that hands over is refused: the model would have lost it without a word", () => {
+test("W1: a user tool with the name of the one that hands over is refused: the model would have lost it silently", () => {
   const own = toolOf("transfer_to_agent", () => "mine");
   const model = scriptedModel("hi");
   const plain = agent({ name: "plain", model });

@@ -42,7 +42,7 @@ for (const { name, make } of eachStore) {
   });
 }
 
-test("W5: what is said while a hook looks at the reply makes one more turn, and the one before it has its end", async () => {
+test("W5: input that arrives while a hook has the reply makes one more turn, and the turn before has its end", async () => {
   const looking = gate();
   const go = gate();
   let looked = 0;

@@ -116,7 +116,7 @@ describe.each(eachStore)("interrupts as the root sees them, on $name", ({ make }
     expect(shape(interrupted(await early.result).interrupt)).toEqual({ ...where, sequentialIndex: 0, parallel: {} });
   });
 
-  test("W2: of one agent with tools it is a list of what its calls wait for; of one that was cut in mid-text, the stop", async () => {
+  test("W2: for one agent with tools it lists the requests of its calls; for one that was cut in mid-text, the stop", async () => {
     const log = newLog();
     const session = await enter(worker(log, "w", gated(log, "pay"), "pay-call"), await make());
     const { interrupt, interrupts } = interrupted(await session.run("hi").result);

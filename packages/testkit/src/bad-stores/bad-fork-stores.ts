@@ -1,4 +1,4 @@
-// Stores that break the contract on forks, on what can be read, or on removal in one way each.
+// Stores that break the contract on forks, on reads, or on removal in one way each.
 
 import type { Store } from "@belay/core";
 import type { ThreadKey } from "@belay/core/inside";
@@ -6,7 +6,7 @@ import type { BadStore } from "./bad-stores.ts";
 
 const nameOf = (key: ThreadKey) => JSON.stringify([key.tenant, key.threadId]);
 
-const ALONE = "what a tenant is told, by any method, is what it would be told alone";
+const ALONE = "each method answers a tenant as if it were alone";
 
 /** Forks that read their parent's lines when they are read themselves. */
 function byName(store: Store): Partial<Store> {
@@ -77,7 +77,7 @@ export const badForkStores: Record<string, BadStore> = {
         return store.append(key, { ...append, expect: seq, parent: { ...parent, seq } });
       },
     }),
-    caught: "a fork is refused where there is no such parent, or none of its lines ends there",
+    caught: "a fork is refused if its parent does not exist, or has no line that ends there",
   },
   "finds a fork's parent by its name whenever it is read": {
     change: byName,
@@ -99,9 +99,9 @@ export const badForkStores: Record<string, BadStore> = {
         },
       };
     },
-    caught: "deleting a parent keeps what its forks need, and shows it nowhere else",
+    caught: "deleting a parent keeps the lines that its forks need, and shows them nowhere else",
   },
-  "shows what it keeps of a deleted thread": {
+  "shows the kept lines of a deleted thread": {
     change: (store) => {
       const kept = new Map<string, Awaited<ReturnType<Store["past"]>>>();
       return {
@@ -112,7 +112,7 @@ export const badForkStores: Record<string, BadStore> = {
         past: async (key, to) => (await store.past(key, to)) ?? kept.get(nameOf(key)),
       };
     },
-    caught: "deleting a parent keeps what its forks need, and shows it nowhere else",
+    caught: "deleting a parent keeps the lines that its forks need, and shows them nowhere else",
   },
   "gives a fork its parent's commands": {
     change: (store) => ({
@@ -134,7 +134,7 @@ export const badForkStores: Record<string, BadStore> = {
         return store.append(key, append);
       },
     }),
-    caught: "a fork does not take the place of a thread that is there, whoever holds that",
+    caught: "a fork does not replace an existing thread, with any holder of its lease",
   },
   "makes a fork again when it is repeated": {
     change: (store) => ({
@@ -154,7 +154,7 @@ export const badForkStores: Record<string, BadStore> = {
     }),
     caught: "the past of a thread is its lines up to a point, whole ones only",
   },
-  "deletes whatever the head is": {
+  "deletes with any head": {
     change: (store) => ({ delete: (key) => store.delete(key) }),
     caught: "a thread that moved on, is held, or has an input or an answer waiting is not deleted by its head",
   },

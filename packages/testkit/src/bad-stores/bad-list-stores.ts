@@ -13,7 +13,7 @@ const pages =
   });
 
 const FILTERS = "L4: threads are found by state, pause, agent and label, alone and together";
-const ORDER = "L4: a page has the last changed first, and goes on after any place in it";
+const ORDER = "L4: a page has the last changed first, and continues after any place in it";
 
 export const badListStores: Record<string, BadStore> = {
   "lists the first changed first": { change: pages((page) => page.toReversed()), caught: ORDER },
@@ -103,11 +103,11 @@ export const badListStores: Record<string, BadStore> = {
   },
   "loses the title with the next append": {
     change: (store) => ({ append: (key, append) => store.append(key, { named: { labels: {} }, ...append }) }),
-    caught: "L4: a row says what its thread is, why it is paused, its run, its name and how many requests are open",
+    caught: "L4: a row has its thread's state, cause of pause, run, name and number of open requests",
   },
   "counts closed requests as open": {
     change: pages((page) => page.map((row) => ({ ...row, open: 2 }))),
-    caught: "L4: a row says what its thread is, why it is paused, its run, its name and how many requests are open",
+    caught: "L4: a row has its thread's state, cause of pause, run, name and number of open requests",
   },
   "hides threads that no append has listed": {
     change: pages((page) => page.filter((row) => !row.unlisted)),
@@ -121,11 +121,11 @@ export const badListStores: Record<string, BadStore> = {
     change: (store) => ({ append: (key, { amend: _amend, ...append }) => store.append(key, append) }),
     caught: "L4: decided requests are listed, the last decided first, and each is found by its id",
   },
-  "tells watchers of a tenant nothing": {
+  "calls no watcher of a tenant": {
     change: () => ({ watchTenant: () => () => {} }),
     caught: "L3: a watcher of a tenant is called for appends to any thread of it, until it leaves",
   },
-  "tells watchers of a tenant who have left": {
+  "calls watchers of a tenant that have left": {
     change: (store) => ({
       watchTenant(tenant, changed) {
         store.watchTenant(tenant, changed);
@@ -134,7 +134,7 @@ export const badListStores: Record<string, BadStore> = {
     }),
     caught: "L3: a watcher of a tenant is called for appends to any thread of it, until it leaves",
   },
-  "takes threads whose time has come for ones that wait": {
+  "takes due threads for waiting ones": {
     change: (store) => ({
       due: async (limit, olderThanMs, tenant) => {
         const found = await store.due(limit, olderThanMs, tenant);
@@ -144,7 +144,7 @@ export const badListStores: Record<string, BadStore> = {
     }),
     caught: "due are the threads that can move, of every tenant, and no others",
   },
-  "looks for what is due in the first tenant only": {
+  "looks for due threads in the first tenant only": {
     change: (store) => ({
       due: async (limit, olderThanMs, tenant) => {
         const found = await store.due(limit, olderThanMs, tenant);

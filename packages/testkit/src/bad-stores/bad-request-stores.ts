@@ -9,7 +9,7 @@ function rewritten(rewrite: (append: Append, store: Store) => Append | Promise<A
   return (store) => ({ append: async (key, append) => store.append(key, await rewrite(append, store)) });
 }
 
-/** Every row that is told is changed first. */
+/** Changes every row before it is returned. */
 function told(tell: (row: ThreadRow) => ThreadRow): Change {
   return (store) => ({
     async load(key, after) {
@@ -76,7 +76,7 @@ export const badRequestStores: Record<string, BadStore> = {
     }),
     caught: "a request that one append raises and closes is closed, and its thread is found",
   },
-  "closes whatever request it is told to": {
+  "closes any request by id": {
     change: (store) => {
       const closed = new Set<string>();
       return {
@@ -173,7 +173,7 @@ export const badRequestStores: Record<string, BadStore> = {
     },
     caught: "an append repeated under its id raises and remembers once, and closes nothing anew",
   },
-  "remembers again what a repeated append remembers": {
+  "remembers the rules of a repeated append again": {
     change: (store) => {
       const rules = new Map<string, RuleRow>();
       return {
@@ -188,7 +188,7 @@ export const badRequestStores: Record<string, BadStore> = {
     },
     caught: "an append repeated under its id raises and remembers once, and closes nothing anew",
   },
-  "leaves out a request that it knows, and writes the rest": {
+  "leaves out a known request, and writes the rest": {
     change: (store) => ({
       async append(key, append) {
         const raise: NonNullable<Append["raise"]>[number][] = [];
@@ -229,14 +229,14 @@ export const badRequestStores: Record<string, BadStore> = {
     },
     caught: "threads that raise at once all have their requests listed",
   },
-  "lets a thread rest until it is told to wake": {
+  "lets a thread rest until it is waked": {
     change: (store) => ({
       async append(key, append) {
         const rest = append.rest ?? (await store.load(key))?.row.rest;
         return store.append(key, { ...append, ...(rest && { rest }) });
       },
     }),
-    caught: "how a thread rests is what its last append said, whatever else happens to it",
+    caught: "the rest state of a thread is that of its last append, after any other call",
   },
   "wakes a thread when its lease is given back": {
     change: (store) => {
@@ -252,13 +252,13 @@ export const badRequestStores: Record<string, BadStore> = {
         },
       };
     },
-    caught: "how a thread rests is what its last append said, whatever else happens to it",
+    caught: "the rest state of a thread is that of its last append, after any other call",
   },
   "takes a time of zero for none": {
     change: rewritten((append) =>
       append.rest?.dueAt === 0 ? { ...append, rest: { from: append.rest.from } } : append,
     ),
-    caught: "how a thread rests is what its last append said, whatever else happens to it",
+    caught: "the rest state of a thread is that of its last append, after any other call",
   },
   "never says that an answer waits": {
     change: told((row) => ({ ...row, answered: false })),
@@ -363,7 +363,7 @@ export const badRequestStores: Record<string, BadStore> = {
     caught:
       "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",
   },
-  "lists nothing where one request is damaged": {
+  "lists nothing if one request is damaged": {
     change: (store) => ({
       async requests(tenant) {
         const rows = await store.requests(tenant);
@@ -374,7 +374,7 @@ export const badRequestStores: Record<string, BadStore> = {
     caught:
       "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",
   },
-  "tells what stands in a damaged request": {
+  "shows the contents of a damaged request": {
     change: (store) => ({
       requests: async (tenant, range) => (await store.requests(tenant, range)).map((row) => without(row, "damaged")),
     }),

@@ -43,7 +43,7 @@ export const badStores: Record<string, BadStore> = {
         },
       };
     },
-    caught: "a writer whose lease was taken over writes nothing",
+    caught: "a writer that lost its lease to another writes nothing",
   },
   "does not look at the head": {
     change: (store) => ({
@@ -78,7 +78,7 @@ export const badStores: Record<string, BadStore> = {
     },
     caught: "an append repeated under its id is answered as it was then, and written once",
   },
-  "knows a repeated append only while its lease is held": {
+  "recognises a repeated append only while its lease is held": {
     change: (store) => ({
       async append(key, append) {
         const leased = (await store.load(key))?.row.lease !== undefined;
@@ -90,7 +90,7 @@ export const badStores: Record<string, BadStore> = {
     }),
     caught: "an append that gave the lease back is known when it is repeated, and does not take it again",
   },
-  "knows every append it ever saw": {
+  "recognises every append of the past": {
     change: (store) => {
       const seen = new Map<string, number>();
       return {
@@ -105,7 +105,7 @@ export const badStores: Record<string, BadStore> = {
     },
     caught: "an append that was followed by another is refused when it is repeated",
   },
-  "lets anyone take a held lease": {
+  "lets any process take a held lease": {
     change: (store) => ({
       async append(key, append) {
         const lease = (await store.load(key))?.row.lease;
@@ -113,7 +113,7 @@ export const badStores: Record<string, BadStore> = {
         return store.append(key, append);
       },
     }),
-    caught: "a lease keeps others out, and says whose it is and until when",
+    caught: "a lease keeps others out, and names its owner and its end",
   },
   "does not make a lease last by an append": {
     change: (store) => ({
@@ -134,7 +134,7 @@ export const badStores: Record<string, BadStore> = {
         return true;
       },
     }),
-    caught: "renewing makes a lease last, for whoever has it",
+    caught: "renewing prolongs a lease, for any owner",
   },
   "gives back whatever lease there is": {
     change: (store) => ({
@@ -143,7 +143,7 @@ export const badStores: Record<string, BadStore> = {
         if (lease !== undefined) await store.release(key, lease.fence);
       },
     }),
-    caught: "giving back a lease that is somebody else's does nothing",
+    caught: "giving back the lease of another owner does nothing",
   },
   "shows leases that have ended": {
     change: (store) => {
@@ -180,11 +180,11 @@ export const badStores: Record<string, BadStore> = {
     },
     caught: "a writer of a deleted thread does not write to one made again under its name",
   },
-  "lets a thread be taken by who knew another of its name": {
+  "lets a session of an earlier thread take one of its name": {
     change: (store) => ({
       append: (key, { since: _since, ...append }) => store.append(key, append),
     }),
-    caught: "who knew a deleted thread does not take one made again under its name, though its head is the same",
+    caught: "a session of a deleted thread does not take one made again under its name with the same head",
   },
   "consumes commands also when it refuses the append": {
     change: (store) => {
@@ -272,7 +272,7 @@ export const badStores: Record<string, BadStore> = {
         },
       };
     },
-    caught: "what was handed out does not change later, whatever is done with it",
+    caught: "returned values do not change later, with any use of them",
   },
   "keeps the command it was handed": {
     change: (store) => {
@@ -288,15 +288,15 @@ export const badStores: Record<string, BadStore> = {
         },
       };
     },
-    caught: "what was handed in may change later without effect",
+    caught: "passed values may change later without effect",
   },
   "reads stale lines without waiting": {
     change: (store) => ({ linesSync: (key) => store.linesSync?.(key).slice(0, 1) ?? [] }),
-    caught: "what can be read without waiting is what is there",
+    caught: "reads without waiting give the present lines",
   },
-  "reads without waiting whatever has the name": {
+  "reads any thread of the name without waiting": {
     change: (store) => ({ linesSync: (key) => store.linesSync?.(key) ?? [] }),
-    caught: "what can be read without waiting is of the thread that was known, and of none made again under its name",
+    caught: "reads without waiting are of the known thread, and of none made again under its name",
   },
   "mixes tenants": {
     change: renamed((key) => ({ ...key, tenant: "one for all" })),
@@ -349,7 +349,7 @@ export const badStores: Record<string, BadStore> = {
     },
     caught: "agent, state and updatedAt are those of the last append, createdAt that of the first",
   },
-  "keeps what is deleted": {
+  "keeps deleted threads": {
     change: () => ({ delete: async () => true }),
     caught: "a deleted thread is gone with its commands, and can be made again from nothing",
   },
@@ -370,15 +370,15 @@ export const badStores: Record<string, BadStore> = {
   },
   "tells watchers nothing": {
     change: () => ({ watch: () => () => {} }),
-    caught: "a watcher is told of appends and commands, also of a thread that was not there, until it leaves",
+    caught: "a watcher gets appends and commands, also of a thread that did not exist, until it leaves",
   },
-  "tells watchers who have left": {
+  "calls watchers that have left": {
     change: (store) => ({
       watch(key, told) {
         store.watch(key, told);
         return () => {};
       },
     }),
-    caught: "a watcher is told of appends and commands, also of a thread that was not there, until it leaves",
+    caught: "a watcher gets appends and commands, also of a thread that did not exist, until it leaves",
   },
 };

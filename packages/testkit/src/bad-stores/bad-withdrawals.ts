@@ -2,7 +2,7 @@
 
 import type { BadStore } from "./bad-stores.ts";
 
-const BACK = "an answer can be taken back until it is consumed, whoever has the thread, and then be sent again";
+const BACK = "an answer can be taken back until it is consumed, with any owner of the thread, and then be sent again";
 
 export const badWithdrawals: Record<string, BadStore> = {
   "keeps an answer that its sender takes back": {
@@ -14,7 +14,7 @@ export const badWithdrawals: Record<string, BadStore> = {
     }),
     caught: BACK,
   },
-  "knows an answer for good that its sender took back": {
+  "keeps the key of an answer that its sender took back": {
     change: (store) => {
       const back = new Set<string>();
       return {

@@ -1,24 +1,27 @@
-// An engine in memory, for the suite of dispatchers: right as it stands, and wrong in one way for each flaw. A process is a
-// client of it that can be killed: what it had begun goes back, and nothing of it is heard any more.
+// An engine in memory, for the suite of dispatchers: correct by default, and wrong in one way for each flaw. A process is a
+// client of it that can be killed: its wakes go back, and its later calls have no effect.
 
 import type { Dispatcher, Moved, ThreadRef } from "@belay/core/dispatch";
-import { deliver, retryPause, wakeName } from "@belay/core/dispatch";
+import { confirmed, deliver, retryPause, wakeName } from "@belay/core/dispatch";
 import type { DispatcherUnderTest, ServePlan, ServingProcess } from "@belay/core/testing";
 
 /** One way to be wrong. */
 export type Flaw =
   | "drops wakes of a thread that is moved"
-  | "drops what a killed process had begun"
+  | "drops the wakes of a killed process"
   | "delivers early"
   | "forgets timers when a process dies"
   | "forgets wakes when a process dies"
   | "ignores the concurrency"
   | "gives up after a failure"
   | "tries again without a pause"
-  | "keeps what it had fetched when it stops"
+  | "keeps its fetched wakes when it stops"
   | "begins new calls after the signal"
   | "keeps a timer for each look"
-  | "drops the next look";
+  | "drops the next look"
+  | "counts timers as waiting"
+  | "takes wakes while it is away"
+  | "stays away";
 
 interface Item {
   readonly thread: ThreadRef;
@@ -32,6 +35,7 @@ const TICK_MS = 5;
 export class MemoryEngine {
   readonly flaw: Flaw | undefined;
   waiting: Item[] = [];
+  isAway = false;
   /** Threads that are moved, over all processes. */
   readonly moved = new Set<string>();
 
@@ -52,6 +56,7 @@ export class MemoryEngine {
 
   /** Takes one that is due. */
   take(): Item | undefined {
+    if (this.isAway) return undefined;
     const index = this.waiting.findIndex(({ at }) => at <= Date.now());
     return index < 0 ? undefined : this.waiting.splice(index, 1)[0];
   }
@@ -70,6 +75,8 @@ export class EngineClient implements Dispatcher {
   async wake(thread: ThreadRef, options: { at?: number; id?: string } = {}): Promise<void> {
     if (this.#engine.flaw === "drops wakes of a thread that is moved" && this.#engine.moved.has(thread.threadId))
       return;
+    if (this.#engine.isAway && this.#engine.flaw === "takes wakes while it is away") return;
+    await confirmed("memory", this.#engine.isAway ? Promise.reject(new Error("away")) : Promise.resolve());
     this.#engine.add(thread, wakeName(thread, options), options.at);
   }
 
@@ -83,7 +90,7 @@ export class EngineClient implements Dispatcher {
     const over = () => this.#dead || (signal.aborted && flaw !== "begins new calls after the signal");
     for (let idle = 0; !over() && !(signal.aborted && idle > 200); idle++) {
       const room = flaw === "ignores the concurrency" ? Number.POSITIVE_INFINITY : concurrency;
-      const most = flaw === "keeps what it had fetched when it stops" ? 10 : 0;
+      const most = flaw === "keeps its fetched wakes when it stops" ? 10 : 0;
       for (let next = this.#engine.take(); next !== undefined; next = this.#engine.take()) {
         fetched.push(next);
         if (fetched.length + running.size >= room + most) break;
@@ -96,7 +103,7 @@ export class EngineClient implements Dispatcher {
       await new Promise((resolve) => setTimeout(resolve, TICK_MS));
       if (this.#closing.signal.aborted) break;
     }
-    if (flaw !== "keeps what it had fetched when it stops") for (const item of fetched) this.#engine.waiting.push(item);
+    if (flaw !== "keeps its fetched wakes when it stops") for (const item of fetched) this.#engine.waiting.push(item);
     if (!this.#dead) await Promise.all(running);
   }
 
@@ -126,12 +133,21 @@ export class EngineClient implements Dispatcher {
     if (flaw === "forgets timers when a process dies")
       this.#engine.waiting = this.#engine.waiting.filter(({ at }) => at <= Date.now());
     if (flaw === "forgets wakes when a process dies") this.#engine.waiting = [];
-    if (flaw === "drops what a killed process had begun") return;
+    if (flaw === "drops the wakes of a killed process") return;
     for (const { thread, name } of this.#begun) this.#engine.add(thread, name);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
+  }
+
+  async depth(): Promise<{ waiting: number; oldestAt?: number }> {
+    const { flaw, waiting: all } = this.#engine;
+    const waiting = all.filter(({ at }) => at <= Date.now() || flaw === "counts timers as waiting");
+    return {
+      waiting: waiting.length,
+      ...(waiting.length > 0 && { oldestAt: Math.min(...waiting.map(({ at }) => at)) }),
+    };
   }
 }
 
@@ -141,6 +157,14 @@ export function memoryEngine(flaw?: Flaw): DispatcherUnderTest {
   return {
     open: () => engine.open(),
     start: (plan) => startHere(engine.open(), plan),
+    engine: {
+      stop: async () => {
+        engine.isAway = true;
+      },
+      start: async () => {
+        engine.isAway = flaw === "stays away";
+      },
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import { startEngine } from "../../../../scripts/services/engines.mjs";
 import { bundlePrograms, type Child, type EngineSettings, openDispatcher, startChild } from "../processes/index.ts";
 import { serve, sleep, until } from "./served.ts";
 
-/** An engine under test, and what its adapter states. */
+/** An engine under test, and the promises of its adapter. */
 export interface EngineKit {
   readonly engine: "bullmq" | "dbos" | "restate";
   /** The latest that a timer is delivered after its time. */
@@ -129,7 +129,7 @@ export function engineCases(kit: EngineKit, { everyVariant }: { readonly everyVa
         expect(Date.now() - due).toBeGreaterThanOrEqual(-50);
       });
 
-      test("an engine whose data was deleted takes and delivers new wakes", async () => {
+      test("after its data was deleted an engine takes and delivers new wakes", async () => {
         space = freshSpace();
         const dispatcher = await open();
         const child = start();

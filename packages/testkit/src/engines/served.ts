@@ -12,7 +12,7 @@ export interface Served {
   readonly running: number;
   /** The threads that were delivered, in order. */
   readonly ids: readonly string[];
-  /** Decides what the next calls return. */
+  /** Decides the results of the next calls. */
   onMove: (thread: ThreadRef, times: number) => Promise<Moved> | Moved;
   /** Resolves when there have been so many deliveries. */
   reaches(count: number): Promise<void>;

@@ -17,7 +17,7 @@ import {
 type State = ReturnType<typeof newThread>;
 type Scope = State["scopes"] extends ReadonlyMap<string, infer S> ? S : never;
 
-/** Returns what the two folds of a journal do not agree on. */
+/** Returns the differences of the two folds of a journal. */
 export function foldProblems(threadId: string, lines: readonly Line[]): string[] {
   const state = newThread(threadId);
   const asked = new Map<string, Json>();

@@ -1,5 +1,5 @@
-// What happens next in a life: by chance, some of it more often. Each life has its own bag: where some things never happen
-// and others all the time, what seldom meets does.
+// The next event in a life: by chance, some kinds more often. Each life has its own bag of events: with some kinds absent and
+// others frequent, rare meetings occur.
 
 import { isRequest, onPoint } from "@belay/core/inside";
 import { ticks } from "../simulation/tick.ts";
@@ -44,7 +44,7 @@ const rough: typeof deeds = [
 
 export type Bag = readonly say.Deed[];
 
-/** What may happen in one life. That it goes on is never left out. */
+/** The events that may occur in one life. Resumes are never left out. */
 export function bagFor({ dice, peaceful }: Pick<Life, "dice" | "peaceful">): Bag {
   return (peaceful ? deeds : [...deeds, ...rough]).flatMap(([times, deed]) => {
     const often = deed === say.goOn ? 1 : oneOf(dice, [0, 1, 1, 3]);
@@ -64,10 +64,10 @@ export function act(life: Life, bag: Bag): void {
   if (dice(4) === 0) happen.timePasses(life);
 }
 
-/** No more in one life: what is under way must come to something. */
+/** The most in one life: work that is under way must make progress. */
 const MOST_PRESSED = 30;
 
-/** Something also happens right where the kernel has done a step, or is about to: most races are that narrow. Gives back how to end it. */
+/** Lets events also occur right at a step of the kernel: most races are that narrow. Returns the function that ends it. */
 export function pressOn(life: Life, bag: Bag): () => void {
   let pressed = 0;
   return onPoint(() => {

@@ -1,4 +1,4 @@
-// What people say to requests.
+// The answers of people to requests.
 
 import { type Answer, approve, type Interrupt, reject, respond } from "@belay/core";
 import { type Dice, oneOf } from "./dice.ts";

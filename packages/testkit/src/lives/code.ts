@@ -1,4 +1,4 @@
-// Code of one's own in a tree: steps, questions and agents in the ways that people write them.
+// User code in a tree: steps, questions and agents in the ways that people write them.
 
 import { type Agent, type AgentContext, type AgentOptions, defineAgent, humanInput, say } from "@belay/core";
 import { type EffectPlace, never } from "../simulation/effect.ts";
@@ -9,7 +9,7 @@ import type { Scene } from "./scene.ts";
 export type AnyAgent = Agent<unknown, unknown>;
 export type Hooks = Pick<AgentOptions<undefined, unknown>, "hooks">;
 
-/** What one does with the agents inside it. */
+/** The ways in which user code uses the agents inside it. */
 type Way = "in turn" | "together" | "the first that ends";
 
 export function lifeCode(scene: Scene, dice: Dice, name: string, agents: readonly AnyAgent[], hooks: Hooks): AnyAgent {
@@ -45,7 +45,7 @@ export function lifeCode(scene: Scene, dice: Dice, name: string, agents: readonl
       await ctx.step("s", () => stepped(scene, "code", ctx));
       if (stops) ctx.interrupt({ reason: "pause_to_think" });
       if (tells) ctx.customAction({ at: name });
-      // Nobody waits for these yet when they fail.
+      // No code awaits these yet when they fail.
       const broken = breaks ? ctx.step("broken", failing) : undefined;
       const request = humanInput(scene.other ? "Whoever?" : "Who?", { onNewInput });
       const who = asks ? ctx.ask(request) : Promise.resolve("nobody");

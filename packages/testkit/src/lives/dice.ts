@@ -15,7 +15,7 @@ export function oneOf<T>(dice: Dice, things: readonly T[]): T {
   return things[dice(things.length)]!;
 }
 
-/** A seed for what is said at one place: whoever asks again there is told the same. */
+/** Returns a seed for one place: each call for that place returns the same. */
 export function seedOf(text: string): number {
   let hash = 2166136261;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);

@@ -1,5 +1,5 @@
-// The end of a life: all is stopped and must settle; then the processes die, and a new one goes on in calm with whatever
-// is left, to its end.
+// The end of a life: all is stopped and must settle; then the processes die, and a new one resumes in calm all open work, to its
+// end.
 
 import type { RunResult, Session } from "@belay/core";
 import { isRequest, startQueued, threadOf } from "@belay/core/inside";
@@ -9,7 +9,7 @@ import { ticks } from "../simulation/tick.ts";
 import { yes } from "./answers.ts";
 import type { Life } from "./life.ts";
 
-/** Nothing may run on, and nothing that was asked for may wait for ever. */
+/** Stops all: no run may continue, and no call may wait without end. */
 export async function stopAll(life: Life): Promise<void> {
   // Forks are not stopped: those that run come to their own end.
   const forksRest = () =>
@@ -79,7 +79,7 @@ async function endForGood(life: Life, process: Process, session: Session<unknown
   if (process.pending.size > 0) life.witness.problem("terminate() never settles");
 }
 
-/** Says yes to everything until the thread is at its end; false where it cannot get there. */
+/** Approves every request until the thread has ended; returns false if it cannot end. */
 async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
   const { witness } = life;
   const { threadId } = session;
@@ -102,7 +102,7 @@ async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
     }
     witness.note(`  ${threadId} goes on: ${result.status} ${result.status === "failed" ? result.error.code : ""}`);
     if (result.status !== "failed" || FAILURES.has(result.error.code)) continue;
-    // A person said no in code that does not expect it, or other code was there before.
+    // A person rejected a request in code that does not expect it, or the code had been different.
     if (result.error.code !== "REQUEST_REJECTED" && !(life.diverges && result.error.code === "REPLAY_DIVERGED")) {
       witness.problem(`${threadId} cannot go on: ${result.error.code} ${result.error.message}`);
     }
@@ -112,7 +112,7 @@ async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
   return false;
 }
 
-/** What was sent and has not been heard. */
+/** Lets the thread consume all inputs that wait. */
 async function takeWhatWaits(life: Life, process: Process, session: Session<unknown>): Promise<void> {
   for (let round = 0; round < 30; round++) {
     const waiting = (await session.waiting()).filter(({ kind }) => kind === "steer" || kind === "input");
@@ -130,7 +130,7 @@ async function takeWhatWaits(life: Life, process: Process, session: Session<unkn
   if (life.hears) life.witness.problem(`${JSON.stringify(await session.waiting())} waits for ever, ${session.state}`);
 }
 
-/** Undefined where it does not come in any time that passes. */
+/** Returns undefined if the result does not come in any time that passes. */
 async function within(life: Life, promise: Promise<RunResult>): Promise<RunResult | undefined> {
   let result: RunResult | undefined;
   void promise.then((settled) => (result = settled));
@@ -142,7 +142,7 @@ async function within(life: Life, promise: Promise<RunResult>): Promise<RunResul
   return result;
 }
 
-/** Code that may go another way is given some time by a real clock to come to what is on record. */
+/** Gives code that may diverge some real time to reach its recorded steps. */
 async function patience(settled: () => boolean): Promise<void> {
   for (let i = 0; i < 40 && !settled(); i++) await new Promise<void>((resolve) => setTimeout(resolve, 20));
 }

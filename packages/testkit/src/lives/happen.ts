@@ -15,7 +15,7 @@ export const timePasses = (life: Life): void => {
 };
 
 export const letGo: Deed = (life) => {
-  life.witness.note("the deaf are let go");
+  life.witness.note("deaf calls are released");
   life.letGo();
 };
 

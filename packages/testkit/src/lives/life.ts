@@ -20,7 +20,7 @@ export class Life extends Simulation {
   readonly forks: string[] = [];
   readonly hooked: boolean;
   readonly ruled: boolean;
-  /** Stops take back what was said at times. */
+  /** Stops roll back text at times. */
   readonly rollsBack: boolean;
   /** No process dies or lets go, and no store fails: readers miss nothing, and nothing that was left behind is lost. */
   readonly peaceful: boolean;
@@ -29,7 +29,7 @@ export class Life extends Simulation {
   readonly diverges: boolean;
   /** No person can be asked. */
   readonly unattended: boolean;
-  /** People answer much of what they are asked at once. */
+  /** People answer many requests at once. */
   readonly keen: boolean;
   /** One in how many points of the kernel has a fault; 0 for none. */
   readonly pressure: number;
@@ -57,7 +57,7 @@ export class Life extends Simulation {
     this.pressure = oneOf(this.dice, [0, 60, 30, 15]);
   }
 
-  /** Models are asked in calm, so that what was sent is heard; code alone never hears it, and may leave before they are. */
+  /** Models are called in calm, so that sent inputs are read; code alone never reads them, and may end before the models are called. */
   get hears(): boolean {
     return this.#heard;
   }

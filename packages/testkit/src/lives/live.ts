@@ -1,6 +1,6 @@
-// One life: processes that come and go around a thread, people that do anything at any time, and at the end calm, in which
-// everything must be able to end. A seed is one life: time stands still except where it is moved, and nothing
-// else is left to chance, but in a file when one process looks what another has written.
+// One life: processes that come and go around a thread, people that act at any time, and at the end calm, in which everything must
+// be able to end. A seed is one life: time stands still except when it is moved, and nothing else is left to chance, but the
+// moment at which one process polls a file for the writes of another.
 
 import { fakeClock } from "@belay/core/testing";
 import { THREAD } from "../simulation/segment.ts";
@@ -13,7 +13,7 @@ import { placesOf } from "./places.ts";
 
 export interface Lived {
   readonly problems: readonly string[];
-  /** The tree and what happened, in order. */
+  /** The tree and the events, in order. */
   readonly log: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Random lives of random trees of agents: whatever people and processes do, in any order, the promises hold, and in calm
+// Random lives of random trees of agents: with any order of the acts of people and processes, the promises hold, and in calm
 // everything continues to its end. `--seed 17 --runs 1` lives the life of seed 17 again.
 
 import { expect, inject, test } from "vitest";
@@ -8,7 +8,7 @@ const { firstSeed: first, lives } = inject("effort");
 const seeds = Array.from({ length: lives }, (_, i) => first + i);
 
 test.each(seeds)(
-  "H1, S1, C2, F1, F4, Q1, T2: a life made by chance, seed %s: the promises hold, and it goes on to its end",
+  "H1, S1, C2, F1, F4, Q1, T2: a life made by chance, seed %s: the promises hold, and it runs to its end",
   async (seed) => {
     const { problems, log } = await live(seed, seed % 4 === 0 ? "sqlite" : "memory");
     expect(problems, `seed ${seed}\n${log.join("\n")}`).toEqual([]);

@@ -1,4 +1,4 @@
-// The models of a life. What one says depends on its agent and on what was said, so that every process says the same.
+// The models of a life. An answer depends only on the agent and on the history, so that every process gets the same.
 
 import type { Message, Model, ModelEvent, ModelRequest } from "@belay/core";
 import { never } from "../simulation/effect.ts";

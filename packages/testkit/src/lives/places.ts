@@ -1,4 +1,4 @@
-// Where a life is kept.
+// The store of a life.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -19,7 +19,7 @@ export const goOn: Deed = (life, process, session) => {
   if (state !== "running" && state !== "terminated") run(life, process, session);
 };
 
-/** Whatever the state. */
+/** In any state. */
 export const run: Deed = (life, process, session) => {
   const word = life.word();
   life.watch(process, "run", () => session.run(word), { texts: [word] });

@@ -8,9 +8,9 @@ export interface Scene extends Stage {
   readonly seed: number;
   /** Hooks are hung onto agents, and fail at times. */
   readonly hooked: boolean;
-  /** Agents have rules for what may run. */
+  /** Agents have permission rules. */
   readonly ruled: boolean;
-  /** Its process has other code than the rest: it goes another way than what is on record. */
+  /** Its process has other code than the rest: it diverges from the record. */
   readonly other: boolean;
   chance(n: number): number;
   /** Ends a call that ignored its signal, also if no code waits for it. */

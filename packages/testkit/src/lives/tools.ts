@@ -106,7 +106,7 @@ async function busy({ n }: Args): Promise<string> {
   return `did ${n}`;
 }
 
-/** Two people, or one in time, or one whose question outlives new input; mostly just one. */
+/** Two people, or one with a deadline, or one with a question that outlives new input; mostly just one. */
 function gate(scene: Scene, n: number): RequestOptions {
   if (n % 3 === 0) return { quorum: 2 };
   if (n % 5 === 1) return { expiresAt: scene.now() + 400, onExpire: n % 2 === 1 ? "approve" : "reject" };

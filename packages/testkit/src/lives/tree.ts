@@ -32,7 +32,7 @@ type Kind = (typeof all)[number];
 
 export interface Tree {
   readonly root: AnyAgent;
-  /** How it is made, for who must find it again. */
+  /** A description of the tree, to make it again. */
   readonly shape: string;
 }
 
@@ -45,7 +45,7 @@ class Grower {
   readonly dice: Dice;
   readonly #scene: Scene;
   #names = 0;
-  /** What is left to grow: wide trees take long. */
+  /** The rest of the budget to grow: wide trees take long. */
   #budget = 7;
 
   constructor(scene: Scene) {

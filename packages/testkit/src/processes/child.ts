@@ -1,4 +1,4 @@
-// A process under test, seen from the test: what it says line by line, and the signals to send it.
+// A process under test, seen from the test: its output line by line, and the signals to send it.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -19,7 +19,7 @@ const MOST_MS = 100_000;
 /** Node 22 says of its own SQLite that it is experimental; among the lines of a process that would pass for its words. */
 const QUIET = "--disable-warning=ExperimentalWarning";
 
-/** It is killed after `mostMs`, whatever it does. */
+/** It is killed after `mostMs` in any case. */
 export function startChild(bundle: string, program: string, options: object, mostMs = MOST_MS): Child {
   const child = spawn(process.execPath, [QUIET, bundle, program, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],

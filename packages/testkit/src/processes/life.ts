@@ -1,6 +1,6 @@
 // A thread's life with everything in it: calls side by side and one alone, a steer, a queued question, text that
 // streams, a call that needs approval and one that asks between two steps. People stop it in mid-text, after the model and
-// in a tool that is deaf, is left behind and ends late; they press more than once each time. What waits for people is
+// in a tool that is deaf, is left behind and ends late; they press more than once each time. Requests are
 // answered by another process. Its process, and each that answers, may be killed at any point; the next process resumes.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
@@ -26,7 +26,7 @@ import { promptProblems } from "@belay/core/testing";
 import { openStore } from "./open-store.ts";
 
 export interface Life {
-  /** Where effects are left, and the SQLite file is where no other store is named. */
+  /** The folder of the effects, and of the SQLite file if no other store is named. */
   readonly folder: string;
   readonly where?: string;
   readonly leaseTtlMs?: number;
@@ -79,7 +79,7 @@ async function lived(life: Life): Promise<boolean> {
   return waits;
 }
 
-/** Answers what waits for people; what that lets run, runs here. */
+/** Answers requests; the approved calls run in this process. */
 export async function answerLife(life: Life): Promise<void> {
   const { passed, points, runner, close } = await begin(life, () => undefined);
   const off = onPoint(passed);

@@ -1,5 +1,5 @@
-// The store that a process under test shares with others: a SQLite file, or what the URL of a server names. Each has
-// points where a process may be killed: around what it writes, and while its answer is on the way.
+// The store that a process under test shares with others: a SQLite file, or the server of a URL. Each has points at which a process
+// may be killed: around its writes, and while an answer is on the way.
 
 import type { Store } from "@belay/core";
 import { type PostgresPool, postgresStore } from "@belay/core/postgres";
@@ -31,7 +31,7 @@ async function openPostgres(url: URL, passed: Passed): Promise<OpenStore> {
   return { store: postgresStore(observedPool(pool, passed), { schema }), close: () => pool.end() };
 }
 
-/** PostgreSQL, with a point before a call is sent, while it is on its way, and when its answer is there. */
+/** PostgreSQL, with a point before a call is sent, while it is on its way, and when its answer has arrived. */
 function observedPool(pool: PostgresPool, passed: Passed): PostgresPool {
   return {
     ...(pool.options && { options: pool.options }),
@@ -60,7 +60,7 @@ function observedPool(pool: PostgresPool, passed: Passed): PostgresPool {
   };
 }
 
-/** `?prefix=…` is what its keys begin with. */
+/** `?prefix=…` is the beginning of its keys. */
 async function openRedisStore(url: URL, passed: Passed): Promise<OpenStore> {
   const prefix = url.searchParams.get("prefix") ?? "belay";
   url.search = "";
@@ -69,7 +69,7 @@ async function openRedisStore(url: URL, passed: Passed): Promise<OpenStore> {
   return { store: redisStore(observedClient(client, passed), { prefix }), close };
 }
 
-/** Redis, with a point before a script is sent, while it is on its way, and when its answer is there. */
+/** Redis, with a point before a script is sent, while it is on its way, and when its answer has arrived. */
 function observedClient(client: RedisClient, passed: Passed): RedisClient {
   return {
     get status() {

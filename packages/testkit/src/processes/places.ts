@@ -1,4 +1,4 @@
-// Where the stores are that processes share in tests: what holds in one place must hold in the others.
+// The places of the stores that processes share in tests: a promise that holds in one place must hold in the others.
 
 import { randomUUID } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ export interface Place {
   readonly isInFolder?: true;
   /** A store that no other test uses; its files, if it has any, are in the folder. */
   at(folder: string): Promise<string>;
-  /** Lets `read` see what is there now, and leaves it as it is. */
+  /** Lets `read` see the present contents, without a change. */
   reading<T>(where: string, read: (store: Store) => Promise<T>): Promise<T>;
   /** Removes everything that is not in the folder. */
   remove(where: string): Promise<void>;

@@ -1,5 +1,5 @@
-// Processes that share a store with a test, a SQLite file or what a URL names: one that runs a thread as the test tells it to, one that races with
-// others to resume it, one that opens a new file together with others, one that answers what is asked, one that asks and lists it.
+// Processes that share a store with a test, a SQLite file or the server of a URL: one that runs a thread as the test commands, one
+// that races with others to resume it, one that opens a new file together with others, one that answers, one that asks and lists.
 
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -31,7 +31,7 @@ function told(line: string): Promise<void> {
 }
 
 export interface Share {
-  /** Where the store is, as openStore takes it. */
+  /** The address of the store, for openStore. */
   readonly file: string;
   readonly threadId: string;
   readonly turns: readonly Exclude<ScriptedTurn, (...args: never) => unknown>[];
@@ -80,7 +80,7 @@ async function say(events: AsyncIterable<{ readonly type: string }>, round: numb
 export interface Race {
   readonly file: string;
   readonly handle: Handle;
-  /** Where the tool `pay` leaves its trace. */
+  /** The file in which the tool `pay` leaves its trace. */
   readonly effects: string;
 }
 
@@ -106,7 +106,7 @@ export async function race({ file, handle, effects }: Race): Promise<void> {
   process.exit(0);
 }
 
-/** Opens a file that may not be there yet, and writes a thread into it. */
+/** Opens a file that may not exist yet, and writes a thread into it. */
 export async function begin({ file, threadId }: { readonly file: string; readonly threadId: string }): Promise<void> {
   console.log("ready");
   await told("go");
@@ -121,7 +121,7 @@ export interface AnswerAll {
   readonly file: string;
   readonly requests: readonly string[];
   readonly by: string;
-  /** Where the tool `pay` leaves its trace. */
+  /** The file in which the tool `pay` leaves its trace. */
   readonly effects: string;
 }
 
@@ -144,7 +144,7 @@ export async function answerAll({ file, requests, by, effects }: AnswerAll): Pro
     let outcome = "";
     // A sender that is not sure of the delivery sends again, under the same id.
     do {
-      outcome = await runner.answer(id, approve({ by }), { id: by }).then(
+      outcome = await runner.answer(id, approve({ by }), { id: by, waitMs: 60_000 }).then(
         () => "won",
         (error: { readonly code?: string; readonly message: string }) => `${error.code} ${error.message}`,
       );

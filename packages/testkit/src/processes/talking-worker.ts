@@ -1,4 +1,4 @@
-// A worker whose agent talks until it is stopped, or works in many short steps: for fronts that follow and stop it.
+// A worker whose agent talks until it is stopped, or works in many short steps: for front ends that follow and stop it.
 
 import { agent, createRunner, jsonSchema, type Model, messageText, tool } from "@belay/core";
 import { createWorker } from "@belay/core/dispatch";

@@ -1,4 +1,4 @@
-// A tree of agents in one process, which answers the requests, one by itself and the others together,
+// A tree of agents in one process, which answers the requests, one alone and the others together,
 // stops it once in mid-text, and may be killed at any of its points; the next process resumes.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";

@@ -1,5 +1,5 @@
-// A process that has nothing left to do but to watch, in the background: it ends. Before that it hears of a command that
-// it sends itself, by way of another store with one connection only.
+// A process with no work left but a watch in the background: it ends. Before its end it receives a command that it sends to itself,
+// through another store with only one connection.
 
 import { postgresStore } from "@belay/core/postgres";
 import { openPool } from "../stores/open-pool.ts";

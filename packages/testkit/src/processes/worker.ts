@@ -1,5 +1,5 @@
 // A worker on all due threads, until SIGKILL or SIGTERM. Each input is answered after some
-// turns of two calls; what they do is left in a file that survives their process.
+// turns of two calls; their effects are left in a file that survives their process.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -55,7 +55,7 @@ export function witness(): Witness {
 /** The output of the tool without a fault. */
 export const ORDERED = "one ann two true";
 
-/** `store` is where the truth is, also when the process that runs the tool has lost its own way there. */
+/** `store` has the truth, also if the process that runs the tool has lost its connection. */
 export function orderTool(store: Store, seen: Witness, more: Partial<ToolOptions<typeof anything, unknown>> = {}) {
   const step = (ctx: ToolContext, key: string) =>
     ctx.step(key, async (given) => {
@@ -101,7 +101,7 @@ function answeredKeys(facts: readonly Fact[]): string[] {
   return answered;
 }
 
-/** Answers whatever is open: questions with "ann", the rest with yes. */
+/** Answers all open requests: questions with "ann", the rest with yes. */
 export function answersFor(session: Session) {
   const open = session.interrupts.filter(({ kind }) => kind === "input" || kind === "approval" || kind === "unknown");
   return open.map(({ id, kind }) => ({ id, answer: kind === "input" ? respond("ann") : approve({ by: "ann" }) }));

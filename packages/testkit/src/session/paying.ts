@@ -1,4 +1,4 @@
-// Tools whose effects a test can count, and threads that wait for people to let them happen.
+// Tools whose effects a test can count, and threads that wait for people to approve them.
 
 import { type Interrupt, jsonSchema, type Tool, tool } from "@belay/core";
 import type { ToolOptions } from "@belay/core/inside";

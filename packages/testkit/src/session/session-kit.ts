@@ -244,7 +244,7 @@ export interface HeldStore extends Store {
   readonly appends: readonly Append[];
 }
 
-/** A store whose appends wait for `before`, and whose answers wait for `after`; both are given the number of the append, from 1. */
+/** Wraps a store: appends wait for `before`, and their answers for `after`; both get the number of the append, from 1. */
 export function heldStore(
   store: Store,
   hold: {
@@ -289,7 +289,7 @@ export async function settle(rounds = 5): Promise<void> {
   for (let i = 0; i < rounds; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Waits for what comes by itself, some time. */
+/** Waits for an event without a deadline. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const started = Date.now(); Date.now() - started < 30_000; ) {
     if (await holds()) return;

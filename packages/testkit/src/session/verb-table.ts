@@ -1,15 +1,25 @@
 // Every verb by thread id, and what becomes of it, whatever state the thread is in. Tests play it on each store.
 
-import { approve, type Runner, type Store, type ToolContext } from "@belay/core";
+import { agentTool, approve, END, graph, type Runner, START, type Store, type ToolContext } from "@belay/core";
 import { faultyStore } from "@belay/core/inside";
 import { toolOf } from "./asking-tool.ts";
+import { factsOf } from "./facts-of.ts";
 import { gate, type Kit, listen, openKit, until } from "./session-kit.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
 const asks = toolOf("asks", () => "asked", { needsApproval: true });
 
-/** Runs until it is stopped or let go. */
+/** Has a node to stop at. */
+const flow = agentTool(
+  graph("flow")
+    .node("check", () => "checked")
+    .edge(START, "check")
+    .edge("check", END)
+    .compile(),
+);
+
+/** Runs until it is stopped or released. */
 function works() {
   const [begun, go] = [gate(), gate()];
   const execute = ({ signal }: ToolContext) => {
@@ -30,10 +40,10 @@ interface Scene {
 
 type Stage = (store: Store) => Promise<Scene>;
 
-/** Brings a thread to where it runs a call, in a runner of its own. */
+/** Brings a thread to a running call, in a runner of its own. */
 async function running(store: Store): Promise<Kit & { readonly go: () => void }> {
   const { begun, go, tool } = works();
-  const kit = await openKit([[{ text: "so" }, { call: "works" }], "done"], { store, tools: [tool, asks] });
+  const kit = await openKit([[{ text: "so" }, { call: "works" }], "done"], { store, tools: [tool, asks, flow] });
   kit.session.run("go");
   await begun.opened;
   return { ...kit, go: () => go.open() };
@@ -44,7 +54,7 @@ async function another(store: Store): Promise<Runner> {
   const { runner } = await openKit(["one", "two", "three"], {
     store,
     threadId: "elsewhere",
-    tools: [works().tool, asks],
+    tools: [works().tool, asks, flow],
   });
   return runner;
 }
@@ -117,6 +127,10 @@ const verbs: Readonly<Record<string, Verb>> = {
   answer: async ({ runner, store }) => {
     const [request] = await store.requests("default");
     return `${(await runner.answer(request?.id ?? "none", approve())).open} open`;
+  },
+  setBreakpoint: async ({ runner }) => {
+    await runner.setBreakpoint("thread", { node: "check" });
+    return "set";
   },
   handle: async ({ runner }) => (await runner.handle("thread")).interruptType,
   label: async ({ runner }) => {
@@ -203,12 +217,13 @@ const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof st
     terminated: "ANSWER_UNKNOWN",
     unknown: "ANSWER_UNKNOWN",
   },
+  setBreakpoint: sends("set"),
   handle: {
     "running here": "ALREADY_RUNNING",
     "running elsewhere": "ALREADY_RUNNING",
     "at rest": "user_interrupt",
     asking: "tool_interrupt",
-    crashed: "ALREADY_RUNNING",
+    crashed: "INVALID_PAUSE_TYPE",
     completed: "INVALID_STATE",
     terminated: "INVALID_STATE",
     unknown: "THREAD_UNKNOWN",
@@ -227,7 +242,7 @@ const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof st
   },
   open: {
     "running here": "running",
-    "running elsewhere": "THREAD_BUSY",
+    "running elsewhere": "running",
     "at rest": "paused",
     asking: "paused",
     crashed: "paused",
@@ -237,7 +252,7 @@ const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof st
   },
 };
 
-/** What each state of a thread takes, but for a terminated one. */
+/** The verbs that each state of a thread accepts, except a terminated one. */
 function sends(outcome = "id") {
   const states = ["running here", "running elsewhere", "at rest", "asking", "crashed", "completed", "unknown"];
   return { ...Object.fromEntries(states.map((state) => [state, outcome])), terminated: "INVALID_STATE" };
@@ -255,4 +270,69 @@ async function playVerb(store: Store, { verb, stage }: { readonly verb: string; 
   return { outcome, expected: table[verb]![stage] };
 }
 
-export const verbTable = { key, asks, works, running, another, stages, verbCases, playVerb };
+interface Caller {
+  readonly id: string;
+  readonly by: string;
+}
+
+/** A command, and the state of the thread that it meets. `asked` is the open request. `act` returns its outcome. */
+interface Repeated {
+  readonly verb: string;
+  readonly stage: string;
+  readonly act: (runner: Runner, options: Caller, asked: string) => Promise<unknown>;
+}
+
+const repeatedCases: readonly Repeated[] = [
+  { verb: "start", stage: "completed", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
+  { verb: "start", stage: "at rest", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
+  { verb: "resume", stage: "at rest", act: async (runner, o) => (await runner.resume("thread", o)).started },
+  { verb: "interrupt", stage: "running elsewhere", act: (runner, o) => runner.interrupt("thread", o) },
+  { verb: "interrupt", stage: "running here", act: (runner, o) => runner.interrupt("thread", o) },
+  { verb: "interrupt", stage: "asking", act: (runner, o) => runner.interrupt("thread", o) },
+  { verb: "interrupt", stage: "completed", act: (runner, o) => runner.interrupt("thread", o) },
+  { verb: "pause", stage: "at rest", act: (runner, o) => runner.pause("thread", o) },
+  { verb: "terminate", stage: "running elsewhere", act: (runner, o) => runner.terminate("thread", o) },
+  { verb: "terminate", stage: "running here", act: (runner, o) => runner.terminate("thread", o) },
+  { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
+  { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
+  { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", { ...o, start: "here" }) },
+  { verb: "label", stage: "running elsewhere", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
+  { verb: "label", stage: "at rest", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
+  { verb: "send", stage: "running elsewhere", act: (runner, o) => runner.send("thread", "x", o) },
+  { verb: "send", stage: "at rest", act: (runner, o) => runner.send("thread", "x", o) },
+  { verb: "send", stage: "completed", act: (runner, o) => runner.send("thread", "x", o) },
+  {
+    verb: "removeRule",
+    stage: "running elsewhere",
+    act: (runner, o) => runner.removeRule("none", { ...o, threadId: "thread" }),
+  },
+  {
+    verb: "setBreakpoint",
+    stage: "running elsewhere",
+    act: (runner, o) => runner.setBreakpoint("thread", { ...o, node: "check" }),
+  },
+  {
+    verb: "answer",
+    stage: "asking",
+    act: (runner, o, asked) => runner.answer(asked, approve(), o),
+  },
+  { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
+];
+
+/** Issues a command four times under one id: twice here, then elsewhere, and after a restart. */
+async function playAgain(store: Store, { stage, act }: Repeated) {
+  const { runner, go } = await stages[stage]!(store);
+  const asked = (await store.requests("default"))[0]?.id ?? "none";
+  const issue = (by: Runner) => act(by, { id: "once", by: "ann" }, asked);
+  const first = await issue(runner);
+  go();
+  // Whatever it began: the thread rests before it is asked again.
+  await until(async () => (await store.load(key))?.row.lease === undefined);
+  const before = await factsOf(store);
+  const again = [await issue(runner), await issue(await another(store))];
+  await runner.close();
+  again.push(await issue(await another(store)));
+  return { first, again, facts: { before, after: await factsOf(store) } };
+}
+
+export const verbTable = { key, asks, works, running, another, stages, verbCases, playVerb, repeatedCases, playAgain };

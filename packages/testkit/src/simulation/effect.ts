@@ -2,7 +2,7 @@
 
 import type { Effect as NamedEffect } from "@belay/core/inside";
 
-/** A tool or a step touched the world: as the checks of a journal know it, and what became of it. */
+/** A tool or a step touched the world: under its name in the checks of a journal, with its outcome. */
 export interface Effect extends NamedEffect {
   /** Names the call or the step by its address, not by its arguments. */
   readonly key: string;
@@ -41,7 +41,7 @@ export interface Stage {
   readonly calm: boolean;
   now(): number;
   began(tool: string, place: EffectPlace, how?: EffectKind): Effect;
-  /** Calls `letGo` when those that heed no signal are let go. */
+  /** Calls `letGo` when calls that ignore their signal are released. */
   untilLetGo(letGo: () => void): void;
 }
 

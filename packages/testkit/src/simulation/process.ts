@@ -1,5 +1,5 @@
-// One process around a thread: a runner on a store that can fail, its session, and all that it was asked for. A process can
-// be killed, or frozen and revived; then the store reports what happened meanwhile.
+// One process around a thread: a runner on a store that can fail, its session, and all its calls. A process can be killed, or
+// frozen and revived; then the store reports the changes in between.
 
 import {
   type Agent,
@@ -67,7 +67,7 @@ export class Process implements Actor {
     return this.watched.find((each) => each.result === undefined);
   }
 
-  /** Opens the thread with an agent. The agent knows its process, so it comes after that. */
+  /** Opens the thread with an agent. The agent refers to its process, so it is made after it. */
   begin(
     agent: Agent<unknown, unknown>,
     more: Pick<RunnerOptions<unknown, unknown>, "maxHot" | "unattended"> = {},
@@ -85,7 +85,7 @@ export class Process implements Actor {
     this.open();
   }
 
-  /** Opens the thread; the session is there some time later, unless the store refuses. */
+  /** Opens the thread; the session is set some time later, unless the store refuses. */
   open(): void {
     if (this.session !== undefined || this.#opening) return;
     this.#opening = true;
@@ -186,7 +186,7 @@ export class Process implements Actor {
 
   #ended(what: string, result: RunResult, code: string): void {
     const here = `p${this.number} ${what}`;
-    // The fence tells a process that it lost the thread: no other process may write under it.
+    // The fence shows a process that it lost the thread: no other process may write under it.
     if (code === "STORE_CONFLICT") this.witness.problem(`${here}: another process wrote under its fence`);
     const type = result.status === "interrupted" ? result.interruptType : "";
     if (result.status !== "failed") this.witness.note(`  ${here}: ${result.status} ${type}`);
@@ -315,5 +315,5 @@ const BUGS = new Set<string>([
   "INTERNAL",
 ]);
 
-/** Codes of an answer whose sender cannot know whether it counts. */
+/** Codes that leave open whether an answer counts. */
 const NO_WORD = /^(SESSION_CLOSED|RUNNER_|STORE_|FENCED|THREAD_LOST|\?)/;

@@ -5,9 +5,9 @@ import { type BelayEvent, messageText } from "@belay/core";
 import { isBlank, isFact } from "@belay/core/inside";
 
 export interface ReaderHost {
-  /** Whether drafts between facts may be missing, for a process died, let go, or lost the thread. */
+  /** Whether drafts between facts may be missing, because a process died, released or lost the thread. */
   misses(): boolean;
-  /** Whether its process runs what this event is of. Text of another process comes by relay, and its end with the message (L1). */
+  /** Whether its process runs the work of this event. Text of another process comes by relay, and its end with the message (L1). */
   isHere(event: BelayEvent): boolean;
   /** Stops may take back text that readers were shown. */
   readonly rollsBack: boolean;
@@ -26,7 +26,7 @@ export class Reader {
   readonly #shown = new Map<string, string>();
   readonly #turns = new Set<string>();
   #next: number | undefined;
-  /** The stretch that it came into, if there was one, is over. */
+  /** The segment in which it began, if any, is over. */
   #saw = false;
 
   constructor(name: string, host: ReaderHost) {
@@ -83,7 +83,7 @@ export class Reader {
         const began = this.#turns.delete(turn) || !this.#saw || misses;
         if (!began) this.#problem(`turn ${turn} ends without a start`);
       } else {
-        // One that was cut with its stretch has no end.
+        // A turn that was cut with its segment has no end.
         if (this.#turns.has(turn) && !misses) this.#problem(`turn ${turn} starts twice`);
         this.#turns.add(turn);
       }

@@ -16,7 +16,7 @@ export interface Watched {
   last: number;
   /** Set at once when a person stops it now: nothing may start after that. */
   stopping: boolean;
-  /** A stop took back what it said. */
+  /** A stop rolled back its text. */
   rolledBack: boolean;
   /** Reads the run from its first event; undefined where the run began before it could. */
   readonly reader: Reader | undefined;

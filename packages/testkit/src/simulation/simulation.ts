@@ -22,7 +22,7 @@ export abstract class Simulation {
   #deaf: (() => void)[] = [];
   #words = 0;
   #people = 0;
-  /** Stops on their way that take back what was said. */
+  /** Stops on their way that roll back text. */
   #rollbacks = 0;
 
   constructor(clock = fakeClock()) {
@@ -97,7 +97,7 @@ export abstract class Simulation {
     const handle = this.witness.handles.at(-1 - back);
     if (handle === undefined) return;
     this.witness.note(`p${process.number} resume by handle`);
-    // It may begin after what the process was asked for later.
+    // It may begin after a later call to the process.
     const given: Given = { texts, process: -1 - this.witness.given.length, taken: undefined };
     this.witness.given.push(given);
     const taken = (refusal: string | undefined) => {
@@ -156,7 +156,7 @@ export abstract class Simulation {
     asked.then(over, over);
   }
 
-  /** Faults end and everything is stopped. Nothing may run on, and nothing that was asked for may wait for ever. */
+  /** Ends the faults and stops everything. No run may continue, and no call may wait without end. */
   async stopAll({ letsGo, until = () => true }: LastStop): Promise<void> {
     const { clock, witness } = this;
     witness.note("all is stopped");
@@ -200,7 +200,7 @@ interface WatchOptions {
 }
 
 interface LastStop {
-  /** Those that heed no signal are let go meanwhile. */
+  /** Calls that ignore their signal are released in the meantime. */
   readonly letsGo: boolean;
   /** Waits longer, within bounds, until this holds. */
   readonly until?: () => boolean;

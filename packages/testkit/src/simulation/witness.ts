@@ -1,5 +1,5 @@
 // The real events around a thread, compared with the reports of the runtime: each effect at most once, on record and not
-// after a stop, prompts valid, the journal sound after every line, what people said in the history once, and what readers
+// after a stop, prompts valid, the journal sound after every line, each input in the history once, and everything that readers
 // and senders were told on record. Everything that does not fit is a problem. Long, and still one piece: every check reads
 // the same record of what was said, done and answered.
 
@@ -70,7 +70,7 @@ export class Witness {
   readonly handles: Handle[] = [];
   /** Calls that heeded nothing and gave their result at last. */
   readonly #spoke: EffectPlace[] = [];
-  /** A process died or let go, or its store failed: readers may miss what was between facts. */
+  /** A process died or released the thread, or its store failed: readers may miss drafts between facts. */
   disturbed = false;
   readonly #lines: (threadId: string) => readonly Line[];
   readonly #read = new Map<string, Read>();
@@ -209,7 +209,7 @@ export class Witness {
     if (!keeps && pauseType !== undefined && open.length > 0)
       this.problem(`${open.map(({ id }) => id)} is asked, and the stop that took it back is told`);
     const named = new Set([...late, ...receipt.stopped, ...receipt.finished, ...receipt.notStarted]);
-    // One that has failed is not stopped: what it has not begun is tried again with it. One that the stretch has not come to is not met.
+    // A failed agent is not stopped: its held calls are tried again with it. An agent that the segment has not reached is not named.
     const failed = [...scopes.values()].flatMap(({ path, settled }) => (settled === undefined ? [] : [path]));
     const reached = new Set(this.facts(threadId).flatMap((fact) => (fact.segment === segment ? [fact.runPath] : [])));
     for (const { path, calls } of pauseType === "user_interrupt" ? scopes.values() : []) {
@@ -247,7 +247,7 @@ export class Witness {
     }
   }
 
-  /** Every word in the history of the root once; none that was refused or taken back. `heard`: there are models, so that what is sent is heard. */
+  /** Checks that every input is in the history of the root once, and none that was refused or taken back. `heard`: there are models, so sent inputs are read. */
   checkWords(threadId: string, messages: readonly Message[], heard: boolean): void {
     const found = messages.filter(({ origin }) => origin === "person").map(messageText);
     const times = (text: string) => found.filter((each) => each === text).length;
@@ -285,7 +285,7 @@ export class Witness {
   checkDeeds(threadId: string): void {
     const facts = this.facts(threadId);
     for (const problem of answerProblems(this.#answers, facts)) this.problem(`${threadId}: ${problem}`);
-    // Addresses are of a run: the next one has the same, and begins with the ends of what the last one left.
+    // Addresses are unique in a run: the next run has the same ones, and begins with the ends of calls that the last one left open.
     for (const runId of new Set(facts.map((fact) => fact.runId))) {
       const effects = this.effects.filter(({ key }) => key.startsWith(`${threadId}:${runId}:`));
       const from = facts.findIndex((fact) => fact.type === "run-start" && fact.runId === runId);
@@ -294,7 +294,7 @@ export class Witness {
     }
   }
 
-  /** The inbox has what the journal has open, but for what has had its time. */
+  /** Checks that the inbox lists the open requests of the journal, without expired ones. */
   checkInbox(
     threadId: string,
     listed: readonly { readonly id: string; readonly threadId: string }[],
@@ -363,7 +363,7 @@ export class Witness {
     }
   }
 
-  /** A person's answer stands for the result of the call. */
+  /** A person's answer is the result of the call. */
   #isGiven(callId: string): boolean {
     const responded = new Set(this.#decisions().flatMap(({ id, answer }) => (answer.type === "respond" ? [id] : [])));
     return this.#raised().some((each) => each.callId === callId && each.key === undefined && responded.has(each.id));

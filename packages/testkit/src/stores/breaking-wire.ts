@@ -1,5 +1,5 @@
-// A wire to a server that breaks on purpose. What is sent arrives, or does not, before it does: whoever sent it learns
-// only that the connection is gone.
+// A wire to a server that breaks on purpose, before or after a message has arrived: its sender sees only that the connection is
+// gone.
 
 import { connect, createServer, type Socket } from "node:net";
 

@@ -6,8 +6,8 @@ import type { StoreCaseName } from "@belay/core/testing";
 export const longCases: readonly StoreCaseName[] = [
   "many lines come back, all of them and each once, from any cursor",
   "names of any characters are kept apart and come back as given",
-  "whatever is done at random, it answers as the store in memory does",
-  "what a tenant is told, by any method, is what it would be told alone",
+  "random calls are answered as by the store in memory",
+  "each method answers a tenant as if it were alone",
 ];
 
 /** A relay is lossy (L1): over a wire that breaks it loses bodies, and should. */

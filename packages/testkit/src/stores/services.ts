@@ -1,4 +1,4 @@
-// Where the servers are that a test needs. scripts/services.mjs finds or starts them when they are first asked for.
+// The addresses of the servers that a test needs. scripts/services.mjs finds or starts them when they are first asked for.
 
 /** The URL of a server that may be written to. */
 export async function service(name: "postgres" | "redis"): Promise<string> {

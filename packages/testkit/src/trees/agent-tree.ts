@@ -80,7 +80,7 @@ export function hanging(log: Log, name: string, once: { hung?: boolean }): AnyAg
   });
 }
 
-/** Calls its tool once, then says what came out of it. */
+/** Calls its tool once, then answers with its result. */
 export function worker(log: Log, name: string, tool: Tool<unknown>, id = `${name}-call`, args: unknown = {}): AnyAgent {
   return talker(
     log,

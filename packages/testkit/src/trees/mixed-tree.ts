@@ -1,6 +1,6 @@
 // A tree that has every way to put agents into agents in it, six levels deep, with two approvals in a loop, one after a
-// hand-over, a question and a breakpoint: for tests that cut it anywhere. What it says depends on what was said only, so
-// that every process of it goes on alike.
+// hand-over, a question and a breakpoint: for tests that cut it anywhere. Its answers depend only on the history, so
+// that every process continues alike.
 
 import {
   type Agent,
@@ -39,13 +39,13 @@ export function mixedAnswer({ kind }: Interrupt): Answer {
   return kind === "unknown" ? respond("paid") : respond("ann");
 }
 
-/** Steps may be computed again where a crash came before their record. */
+/** Steps may be computed again if a crash came before their record. */
 export function mixedRepeatable(effect: string): boolean {
   return effect.includes("/s:");
 }
 
 export interface Cast {
-  /** An agent whose model says what `next` makes of its request. */
+  /** An agent with a model that answers by `next(request)`. */
   speaker(
     name: string,
     next: (request: ModelRequest) => readonly ScriptedPart[],

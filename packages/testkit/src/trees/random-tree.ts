@@ -1,5 +1,5 @@
 // Trees of agents made of a seed: every way to put agents into agents, in any order and depth, with approvals, questions,
-// steps and breakpoints in them. The same seed is the same tree, and what it says depends on what was said only.
+// steps and breakpoints in them. The same seed is the same tree, and its answers depend only on the history.
 
 import {
   type Agent,
@@ -28,7 +28,7 @@ type Kind = (typeof composites)[number] | (typeof leaves)[number];
 
 export interface RandomTree {
   readonly root: AnyAgent;
-  /** How it is made, for who must find it again. */
+  /** A description of the tree, to make it again. */
   readonly shape: string;
 }
 

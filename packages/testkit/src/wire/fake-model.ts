@@ -25,7 +25,7 @@ export interface Fake extends AiSdkModel {
   cancelled: boolean;
 }
 
-/** An AI SDK model that streams these parts, then ends or, when `open`, stalls for ever. */
+/** An AI SDK model that streams these parts, then ends or, if `open`, stalls without end. */
 export function fake(
   version: AiSdkVersion,
   parts: readonly object[],

@@ -25,7 +25,7 @@ export type WireStep =
   | { readonly wait: number }
   /** Continues when the test lets it. */
   | { readonly until: Promise<unknown> }
-  /** Says nothing more, for ever. */
+  /** Sends no more, without an end. */
   | { readonly stall: true }
   /** The connection breaks. */
   | { readonly drop: true }
@@ -52,7 +52,7 @@ export type WireReply =
 export interface WireRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  // biome-ignore lint/suspicious/noExplicitAny: a body is whatever the client sent; tests look into it.
+  // biome-ignore lint/suspicious/noExplicitAny: the client sent the body; tests look into it.
   readonly body: any;
   /** performance.now() of the arrival and, when the client closed the socket early, of that. */
   readonly at: number;
@@ -68,7 +68,7 @@ export interface WireServer {
   readonly requests: readonly WireRequest[];
   /** Adds replies; each request takes one. */
   script(...replies: WireReply[]): void;
-  /** The n-th request, from 1, as soon as it is there. */
+  /** Resolves to the n-th request, from 1, when it has arrived. */
   arrived(n: number): Promise<WireRequest>;
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export type Action =
   /** By whichever process has the thread. */
   | { readonly do: "interrupt-anywhere"; readonly on: number; readonly options: InterruptOptions }
   | { readonly do: "steer" | "enqueue"; readonly on: number }
-  /** Takes back what was sent last but `back`. */
+  /** Takes back the input that was sent last but `back`. */
   | { readonly do: "withdraw"; readonly on: number; readonly back: number }
   | { readonly do: "start" }
   | { readonly do: "advance"; readonly ms: number }

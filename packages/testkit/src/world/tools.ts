@@ -25,13 +25,13 @@ export const toolNames = [
   "asks",
   /** Two questions at once. */
   "pair",
-  /** After a crash a person is asked what became of it. */
+  /** After a crash a person is asked for its outcome. */
   "doubt",
   "absent",
 ] as const;
 export type ToolName = (typeof toolNames)[number];
 
-/** How long people have for what must be answered in time. */
+/** The time that people have for requests with a deadline. */
 export const ANSWER_MS = 500;
 
 interface Args {

@@ -1,5 +1,5 @@
 // Threads under attack: processes that come, die, freeze and revive around one thread in one store, a model and tools
-// that do anything. A witness holds what happens against what must hold, all the time and at the end.
+// that do anything. A witness checks the promises against the events, all the time and at the end.
 
 import {
   agent,
@@ -27,7 +27,7 @@ export interface WorldSetup {
   readonly repair: "synthetic" | "drop";
 }
 
-/** Codes by which what was to be sent is nowhere. */
+/** Codes of an input that was not stored. */
 const NOT_SENT = new Set(["INVALID_STATE"]);
 
 export class World extends Simulation {
@@ -36,7 +36,7 @@ export class World extends Simulation {
   readonly #setup: WorldSetup;
   #turn = 0;
   #inputs = 0;
-  /** Processes that stood still at some time: they may not have read what others wrote. */
+  /** Processes that stood still at some time: they may not have read the writes of others. */
   readonly #frozen = new Set<Process>();
 
   constructor(setup: WorldSetup) {

@@ -34,8 +34,8 @@ const finishes: Readonly<Record<string, Finish>> = {
 };
 
 /**
- * v2 says it as text, v3 and v4 as `{ unified, raw }`. An answer that ended with an error, or without a word of the
- * provider that it is complete, is thrown: `interrupted` in v4, in v3 `other` with nothing behind it. v2 cannot tell.
+ * Returns the finish: v2 has it as text, v3 and v4 as `{ unified, raw }`. Throws for an answer that ended with an error, or whose
+ * provider did not report that it is complete: `interrupted` in v4, `other` without `raw` in v3. v2 cannot report that.
  */
 export function readFinish(reason: unknown): Finish {
   if (typeof reason === "string") return known(reason, reason);
@@ -162,5 +162,5 @@ export function streamError(said: unknown): unknown {
   return Object.assign(error, { type, code, statusCode, isRetryable: retryable, responseHeaders });
 }
 
-/** As Anthropic names, in the middle of a stream, what may work a moment later. */
+/** Anthropic's names, in the middle of a stream, for errors that may pass in a moment. */
 const transient = new Set(["overloaded_error", "api_error", "rate_limit_error", "timeout_error"]);

@@ -2,8 +2,8 @@ import { by, fake, finishV3, message, request, sent, signal, text, user } from "
 import { describe, expect, it } from "vitest";
 import { content, fromAiSdk, type Json, type Message, type Part } from "../../index.ts";
 
-describe("what the model is asked", () => {
-  it("every role and part is written; each outcome but ok is an error; what is no object is wrapped", async () => {
+describe("the prompt of the AI SDK", () => {
+  it("every role and part is written; each outcome but ok is an error; other values than objects are wrapped", async () => {
     const call = (id: string, args: Json): Part => ({ type: "call", id, tool: "t", args });
     const result = (id: string, outcome: "ok" | "error" | "interrupted", output: Json): Part => {
       return { type: "result", id, tool: "t", outcome, output };
@@ -171,7 +171,7 @@ describe("what the model is asked", () => {
     expect(await got("v3", "error")).toMatchObject({ type: "error-text", value: expect.stringMatching("A map:") });
   });
 
-  it("a data url that spells its text out is unpacked too, and says the type where the file does not", async () => {
+  it("a data url that spells its text out is unpacked too, and gives the type if the file does not", async () => {
     const asked = ["data:,a%20%FF", "data:text/csv;charset=utf-8,é,1"].map((url) =>
       message("user", [{ type: "file", mediaType: "", data: { url } }]),
     );

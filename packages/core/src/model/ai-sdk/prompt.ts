@@ -1,6 +1,6 @@
 // From our messages to the AI SDK's prompt. Invariants:
 // 1. A message is converted once: messages are immutable, so the same object means the same prompt message.
-// 2. What a provider does to the array it was given reaches no later call.
+// 2. A provider's changes to its array reach no later call.
 // 3. Provider data goes back verbatim, and only to the provider that gave it.
 
 import { contentOf, contentText } from "../../content.ts";
@@ -63,7 +63,7 @@ export class PromptWriter {
     return head;
   }
 
-  /** Converts what is new, and what stands where something else stood. */
+  /** Converts new messages, and replaced ones. */
   private update(known: Converted, messages: readonly Message[], start: number): void {
     const { seen, made } = known;
     const length = messages.length - start;
@@ -131,8 +131,8 @@ export class PromptWriter {
   }
 
   /**
-   * The part's data if it is this provider's. Responses APIs keep the items of an answer on their side and are given
-   * references to them; of an answer that was cut they keep nothing, so a reference into it would be refused for ever.
+   * Returns the part's data if it is this provider's. Responses APIs keep the items of an answer on their side and get
+   * references to them. They do not keep a cut answer, so every reference into it would be refused.
    */
   private own(part: Part, cut: boolean): Json | undefined {
     const held = part.provider;
@@ -202,7 +202,7 @@ export class PromptWriter {
   }
 }
 
-/** The bytes, in base64, of a data url that spells them out: a URL writes whatever is not ASCII in percents. */
+/** Returns the bytes, in base64, of a data url with plain text: a URL writes other characters than ASCII in percents. */
 function spelledOut(address: string): string {
   const url = new URL(address);
   url.hash = "";

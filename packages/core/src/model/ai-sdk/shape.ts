@@ -10,7 +10,7 @@ export interface AiSdkModel {
   readonly specificationVersion: AiSdkVersion;
   readonly provider: string;
   readonly modelId: string;
-  /** `never`: the three versions take different calls; what we hand in is an `AiSdkCall`. */
+  /** `never`: the three versions take different calls; we pass an `AiSdkCall`. */
   doStream(call: never): PromiseLike<AiSdkResponse>;
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fromAiSdk, type Part } from "../../index.ts";
 import type { AiSdkModel } from "./shape.ts";
 
-describe("what the model says", () => {
+describe("the answer of the model", () => {
   it("text, calls, usage and finish of v2 arrive as events", async () => {
     const parts = [
       { type: "stream-start", warnings: [] },
@@ -83,7 +83,7 @@ describe("what the model says", () => {
     ]);
   });
 
-  it("what the provider ran itself goes back to it as it was, in pairs; alone in a cut answer it stays", async () => {
+  it("calls that the provider ran itself go back to it unchanged, in pairs; alone in a cut answer one stays", async () => {
     const search = {
       type: "tool-call",
       toolCallId: "s1",

@@ -1,9 +1,9 @@
 // From the AI SDK's stream to our events, by hand instead of by async generator: a generator's `return()` waits for the
 // read that is under way, which a stalled provider never ends. Invariants:
-// 1. `return()` settles at once, never throws, and settles a `next()` that is waiting, whatever the provider does.
+// 1. `return()` settles at once, never throws, and settles a `next()` that is waiting, with any provider.
 //    Only after the finish, with no reader waiting, the stream is read to its end instead of cancelled.
-// 2. The request is made by the first `next()`; before that nothing is spent.
-// 3. An answer is complete when the provider has said so: a stream that just ends has failed.
+// 2. The request is made by the first `next()`; before that no token is spent.
+// 3. An answer is complete when the provider has reported that: a stream that just ends has failed.
 // 4. One promise per chunk beyond the stream's own, and no closure.
 
 import type { Json } from "../../json.ts";
@@ -33,7 +33,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   private finished = false;
   /** The provider has said how it ended. */
   private complete = false;
-  /** Of the blocks that are open, what the provider said about them so far. */
+  /** The provider data so far of the open blocks. */
   private metadata: Map<string, Json> | undefined;
   /** The tools of calls whose arguments are being written, by the provider's id. */
   private writing: Map<string, string> | undefined;
@@ -142,7 +142,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
       case "tool-result":
         return part.preliminary ? undefined : opaque(part);
       case "custom":
-        // Anthropic's v4 also tells this way that its answer begins, which is no content.
+        // Anthropic's v4 also reports the beginning of its answer in this way, which is no content.
         return part.kind.endsWith(".message_start") ? undefined : opaque(part);
       case "reasoning-file":
         return opaque(part);
@@ -197,7 +197,7 @@ function drop(stream: AiSdkReader | AiSdkStream): void {
 /** How long a complete answer may take to end its connection. */
 const lingerMs = 1000;
 
-/** After a complete answer the connection ends by itself, and can be used again; cancelled, it would be thrown away. */
+/** After a complete answer the connection ends in order, and can be used again; cancelled, it would be thrown away. */
 async function drain(reader: AiSdkReader): Promise<void> {
   const timer = setTimeout(drop, lingerMs, reader);
   timer.unref();

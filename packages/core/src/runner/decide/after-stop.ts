@@ -1,5 +1,5 @@
-// What `onInterrupt` hooks say after a stop: each agent that was cut may speak, in its own history. They are asked all at
-// once, and the stop waits for them no longer than its grace; what comes later is not recorded.
+// The messages of `onInterrupt` hooks after a stop: each agent that was cut may add one to its own history. All hooks are called
+// at once, and the stop waits for them no longer than its grace. A message that comes later is not recorded.
 
 import type { Definition } from "../../agent.ts";
 import type { Fact, MessageEvent } from "../../event.ts";
@@ -24,15 +24,15 @@ interface Speaker {
   readonly input: ReplyInput;
 }
 
-/** The stop as they are told of it. */
+/** The stop as the hooks see it. */
 export interface ToldStop {
   readonly interrupt: Interrupt;
   readonly partialText: string;
-  /** How long it waits for them. */
+  /** How long the stop waits for the hooks. */
   readonly graceMs: number | undefined;
 }
 
-/** Those who may speak: the agents of this run that have begun and not ended, where they have something to say. */
+/** Returns the agents that may speak: those of this run that have begun and not ended, and have a hook or a default text. */
 export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadState, signal: StopSignal): Speaker[] {
   const { setup, deps } = host;
   const speakers: Speaker[] = [];
@@ -52,7 +52,7 @@ export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadStat
   return speakers;
 }
 
-/** The agent that has the word there, where it was handed over. */
+/** Returns the agent that speaks in a scope: the conversation may have been handed over to it. */
 function speaking(agent: Definition | undefined, active: string | undefined) {
   if (active === undefined || agent === undefined || agent.name === active) return agent;
   const waiting = [...agent.children];
@@ -67,13 +67,13 @@ function inputOf({ given, later, input }: Scope): ReplyInput {
   return input === undefined ? { messages: [...given, ...later] } : { value: input };
 }
 
-/** What they say, to be recorded with the stop. Never rejects. */
+/** Returns the messages of the hooks, to be recorded with the stop. Never rejects. */
 export async function sayAfterStop(speakers: readonly Speaker[], stop: ToldStop): Promise<readonly Fact[]> {
   const said = await Promise.all(speakers.map((speaker) => hear(speaker, stop)));
   return speakers.flatMap(({ host }, i) => said[i]!.map((words, n) => fact(host, words, n)));
 }
 
-/** The same for a stop of a thread at rest, which is read only if hooks may speak. `told` returns undefined if there is nothing to stop. */
+/** Does the same for a stop of a thread at rest. The thread is read only if there are hooks. `told` returns undefined if there is nothing to stop. */
 export async function sayOfIdleStop(
   host: ReplyHost,
   place: FramePlace,
@@ -85,7 +85,7 @@ export async function sayOfIdleStop(
   const state = await load();
   const signal = new StopSignal();
   signal.raise(stop);
-  // The stretch that it rests after, as the store has it: what a session knew may be old.
+  // The last segment as the store has it: the session's may be old.
   const { run } = state;
   const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
   const interrupt = told(at, state);
@@ -100,20 +100,20 @@ function maySpeak(agent: Definition, seen = new Set<Definition>()): boolean {
   return speaks || agent.children.some((child) => maySpeak(child, seen));
 }
 
-/** What it has said when all is said, or when the stop can wait no longer. */
+/** Returns the messages of one agent: those of its hooks, or else its default text. */
 async function hear(speaker: Speaker, stop: ToldStop): Promise<readonly Words[]> {
   const said = speaker.hooks.length === 0 ? [] : await hearHooks(speaker, stop);
   const { words } = speaker;
   return said.length > 0 || words === undefined ? said : [{ parts: [{ type: "text", text: words }] }];
 }
 
-/** Something said after a stop, and whether models read it. */
+/** A message after a stop, and whether models read it. */
 type Words = Spoken & { readonly remember?: boolean };
 
 async function hearHooks({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): Promise<readonly Words[]> {
   const said: Words[] = [];
   const { interrupt, partialText } = stop;
-  // Not that of the stop, which has fired: theirs does when nobody waits for them any more.
+  // A signal of their own: that of the stop has fired. This one fires when the stop waits for them no longer.
   const signal = new StopSignal();
   const sayAll = async () => {
     for (const hook of hooks) {

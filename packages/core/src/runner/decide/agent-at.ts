@@ -1,4 +1,4 @@
-// Which agent a path leads to: several inside one another may have the same name.
+// Finds the agent at a path: several agents, one inside another, may have the same name.
 
 import type { Definition } from "../../agent.ts";
 
@@ -6,7 +6,7 @@ type AnyAgent = Definition;
 
 const IN_CALL = /^t\d+\/c\d+\/[^/]+/;
 
-/** `path` begins with the root's. Undefined where it leads nowhere. */
+/** Returns the agent at `path`, which begins with the name of the root; undefined if there is none. */
 export function agentAt(root: AnyAgent, path: string): AnyAgent | undefined {
   let agent: AnyAgent | undefined = root;
   for (let at = root.name.length + 1; at < path.length && agent !== undefined; ) {
@@ -18,7 +18,7 @@ export function agentAt(root: AnyAgent, path: string): AnyAgent | undefined {
   return agent;
 }
 
-/** The agent inside another one, by what its path adds to that one's. */
+/** Returns the agent inside another one, by the rest of its path. */
 export function childAt(agent: AnyAgent | undefined, segment: string): AnyAgent | undefined {
   if (agent?.childAt !== undefined) return agent.childAt(segment);
   return agent?.children.find(({ name }) => segment.endsWith(`/${name}`));

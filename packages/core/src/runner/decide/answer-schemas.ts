@@ -1,6 +1,6 @@
 import type { StandardSchema } from "../../schema/schema.ts";
 
-/** What the code behind open requests takes as their answers, by id. Most sessions never have any. */
+/** The schemas that the code behind open requests has for answers, by request. Most sessions never have any. */
 export class AnswerSchemas {
   #known: Map<string, StandardSchema> | undefined;
 

@@ -1,5 +1,5 @@
-// Whether an answer can be taken: what the request says of it, and what only code can say. Asked before an answer is sent
-// or written; what the request says is judged once more when it is written.
+// Checks an answer by its request and by user code, before it is sent or written. The checks by the request are repeated in the
+// append that records it.
 
 import type { Definition } from "../../agent.ts";
 import { BelayError, belayError } from "../../error.ts";
@@ -14,12 +14,12 @@ import { agentAt } from "./agent-at.ts";
 import type { AnswerSchemas } from "./answer-schemas.ts";
 import type { Command } from "./command.ts";
 
-/** Who looks at an answer. */
+/** The parts of a thread that check an answer. */
 export interface AnswerChecker {
   readonly agent: Definition;
   readonly setup: Setup;
   readonly deps: unknown;
-  /** What the code behind open requests takes as their answers, by id. */
+  /** The schemas that the code behind open requests has for answers, by request. */
   readonly schemas: AnswerSchemas;
 }
 
@@ -53,7 +53,7 @@ export async function checkAnswer(
   const request = state.requests?.get(id);
   judgeAnswer(state.threadId, id, request, answer, setup.clock.now(), setup.groups);
   const { interrupt, runPath } = request!;
-  // The one that asks; another one may have its name.
+  // The agent that asks: another one may have the same name.
   const agent = agentAt(checker.agent, runPath) ?? checker.agent;
   const problem = await problemOf({ agent, schemas: checker.schemas }, interrupt, answer);
   if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
@@ -69,7 +69,7 @@ async function problemOf(
     const patterns = typeof remember === "object" ? remember.args : undefined;
     const problem = patterns === undefined ? undefined : patternsProblem(patterns);
     if (problem !== undefined) return `remember: ${problem}`;
-    // Arguments of an approval inside a tool are for that tool to judge.
+    // The tool itself judges the arguments of an approval that it asks for.
     return args === undefined || interrupt.key !== undefined ? undefined : agent.argsProblem(interrupt, args);
   }
   const schema = schemas.get(interrupt.id);

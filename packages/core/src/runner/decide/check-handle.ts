@@ -1,4 +1,4 @@
-// Whether a handle is good: for the pause that the thread is in, and for no other (R5).
+// Checks a handle: it is for one pause, and for no other (R5).
 
 import { builtIn } from "../../built-in.ts";
 import { belayError } from "../../error.ts";
@@ -17,7 +17,7 @@ export function readHandle(handle: Handle): Handle {
   return handle;
 }
 
-/** The hash of its token, where that is good for how the thread stands; throws a TOKEN_ refusal. */
+/** Returns the hash of the token, if it is for the present pause. Throws a `TOKEN_` refusal otherwise. */
 export function checkHandle({ threadId, runId, segment, token }: Handle, standing: Standing, now: number): string {
   const { tokenHash, tokenUntil } = standing;
   if (standing.runId !== runId || standing.segment !== segment || tokenHash === undefined) {

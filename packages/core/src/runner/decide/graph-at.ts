@@ -1,4 +1,4 @@
-// Which graph is meant, where somebody looks at one or changes its state: by its path, or by the address of what waits in it.
+// Finds the graph to show or to change: by its path, or by the address of a request inside it.
 
 import type { Definition } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
@@ -8,7 +8,7 @@ import { agentAt } from "./agent-at.ts";
 
 type AnyAgent = Definition;
 
-/** The path that `to` means. Refused where the run is in no such place. */
+/** Returns the path that `to` means. Throws if the run is not there. */
 export function namedGraph(agent: AnyAgent, state: ThreadState, to: string): string {
   const { scopes, run } = state;
   const waits = waiting(state).includes(to);
@@ -24,7 +24,7 @@ export function namedGraph(agent: AnyAgent, state: ThreadState, to: string): str
   throw belayError("OPTION_INVALID", { option: "to", value: shown(to), needed });
 }
 
-/** The one that people most likely mean: the whole, or the innermost around the first thing that waits in one. */
+/** Returns the graph that a caller most likely means: the root, or the innermost graph around the first open interrupt. */
 export function likelyGraph(agent: AnyAgent, state: ThreadState): string | undefined {
   if (isGraph(agent, agent.name)) return agent.name;
   for (const address of waiting(state)) {
@@ -34,7 +34,7 @@ export function likelyGraph(agent: AnyAgent, state: ThreadState): string | undef
   return undefined;
 }
 
-/** Where somebody is to go on, or is asked: nodes first, as it is their graphs that resume({ state }) changes. */
+/** Returns the open interrupts, nodes first: resume({ state }) changes the state of their graphs. */
 function waiting(state: ThreadState): readonly string[] {
   return [...state.interrupts, ...openRequests(state)].map(({ address }) => address);
 }

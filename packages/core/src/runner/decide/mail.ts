@@ -12,7 +12,7 @@ import { loadThread } from "../read/read-facts.ts";
 export type StopVerb = "stop" | "pause" | "terminate";
 
 export interface StopMail {
-  /** Undefined in rows of the release before: a stop. */
+  /** Undefined in rows of the release before, which are stops. */
   readonly do?: StopVerb;
   readonly runId: string;
   readonly segment: number;
@@ -22,20 +22,30 @@ export interface StopMail {
 export interface InputMail {
   readonly messages: readonly { readonly id?: string; readonly parts: readonly Part[] }[];
   readonly by?: string;
-  /** To be known, and not to be answered: nothing is done because of it. */
+  /** True for a message to observe: the agent does not answer it. */
   readonly observed?: true;
+}
+
+/**
+ * An input that resumes a paused thread. Its row is of the kind `answer`: a worker takes it. A process that runs the thread takes
+ * it as a steer.
+ */
+export interface ResumeMail extends InputMail {
+  readonly do: "resume";
+  /** As in the options of resume(). */
+  readonly mode?: "rethink";
 }
 
 export interface LateMail extends LateResult {
   readonly path: string;
-  /** The stretch that left it behind. */
+  /** The segment that left the call behind. */
   readonly segment: number;
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
 }
 
-/** A command as it was read. */
+/** The body of a row, with its key and time. */
 export interface Known<T> {
   readonly key: string;
   readonly mail: T;
@@ -59,15 +69,27 @@ export function queuedFacts(place: FramePlace, queued: readonly InputQueuedMail[
   return queued.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
 }
 
-/** The steers that wait for a thread, the oldest first. */
+/** Returns the steers that wait for a thread, the oldest first, and the inputs that are to resume it. */
 export async function steersFor(store: Store, key: ThreadKey): Promise<readonly Known<InputMail>[]> {
   const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
-  return (loaded?.commands ?? []).flatMap((command) =>
-    command.kind === "steer" ? [{ key: command.key, at: command.at, mail: read<InputMail>(key, command) }] : [],
-  );
+  return (loaded?.commands ?? []).flatMap((command) => {
+    const mail = command.kind === "steer" ? read<InputMail>(key, command) : resumeIn(command);
+    return mail === undefined ? [] : [{ key: command.key, at: command.at, mail }];
+  });
 }
 
-/** The facts by which a command's input becomes part of the history. */
+/** Returns the input of a row that is to resume its thread; undefined for any other row. */
+export function resumeIn({ kind, body }: Command): ResumeMail | undefined {
+  if (kind !== "answer") return undefined;
+  try {
+    const mail = JSON.parse(body) as Partial<ResumeMail> | null;
+    return mail?.do === "resume" && isInput(mail) ? (mail as ResumeMail) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the facts by which an input becomes part of the history. */
 export function inputFactsOf(
   place: FramePlace,
   id: string,
@@ -86,7 +108,7 @@ export function inputFactsOf(
   return [consumed, ...messages];
 }
 
-/** What was sent. Throws where that is damaged: all that a reader relies on is there. */
+/** Reads the body of a row. Throws if it is damaged: callers rely on its fields. */
 export function read<T extends Mail>(key: ThreadKey, command: Command): T {
   let mail: unknown;
   try {

@@ -1,5 +1,5 @@
-// The interrupts of a thread as its root sees them: a pure function of what the agents are, what they have on record, and
-// what is open. What each level looks like the agents themselves know.
+// The interrupts of a thread as its root sees them: a pure function of the agents, their record, and the open interrupts. Each
+// kind of agent gives the view of its own level.
 
 import type { Checkpoint, Definition } from "../../agent.ts";
 import { turnAddress } from "../../interrupt/address.ts";
@@ -50,7 +50,7 @@ function levelOf(
     );
   }
   const interrupts = [...own, ...views];
-  // It was stopped itself, or its own code asks: that is the interrupt.
+  // The agent itself was stopped, or its own code asks: that is the interrupt.
   if (interrupts.length === 0) return isRoot ? leaf(first) : stoppedAt(first, path, state.scopes.get(path));
   if (own.length === 1 && views.length === 0 && agent?.chats !== true) return own[0];
   const reruns = own.filter(({ kind }) => kind === "rerun");
@@ -69,7 +69,7 @@ function rerunData(scope: Scope | undefined, reruns: readonly Interrupt[]): Reru
   };
 }
 
-/** Returns the stop as it met one agent inside the whole: with an id and an address of its own. */
+/** Returns the stop as it met one nested agent: with an id and an address of its own. */
 function stoppedAt({ id, ...stop }: Interrupt, path: string, scope: Scope | undefined): InterruptView {
   const { calls: _calls, ...words } = stop;
   return leaf({ ...words, id: `${id}:${path}`, address: turnAddress(path, scope?.turn ?? 0) });
@@ -93,7 +93,7 @@ function graphAt(checkpoint: Checkpoint | undefined): GraphInterrupt | undefined
   return { state, beforeNodes, afterNodes, rerunNodes, subGraphs };
 }
 
-/** The agents directly inside, in this run. */
+/** Returns the agents directly inside, in this run. */
 function childrenOf(
   agent: AnyAgent | undefined,
   path: string,
@@ -110,7 +110,7 @@ function childrenOf(
 
 const IN_CALL = /^t\d+\/c\d+\/[^/]+$/;
 
-/** Where it is an agent inside a call: which. */
+/** Adds the id of the call that an agent is inside, if it is inside one. */
 function withCall(
   view: InterruptView,
   path: string,
@@ -122,7 +122,7 @@ function withCall(
   return call === undefined || view.data.type === "none" ? view : { ...view, callId: call.part.id };
 }
 
-/** Whatever is under way is stopped by it. */
+/** True for a stop or a pause: it is an interrupt of every agent that is under way. */
 function isStop({ kind }: Interrupt): boolean {
   return kind === "user" || kind === "manual";
 }

@@ -1,5 +1,5 @@
-// How a stretch of a run begins. Each opening looks at the thread as the store has it at that moment: what this
-// session knew may be old.
+// The first facts of a segment. Each opening judges the thread as the store has it at that moment: the fold of the session may be
+// old.
 
 import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
@@ -88,18 +88,20 @@ export interface Going {
   readonly drift: Drift;
   /** Narrows new input to one agent, by its path. */
   readonly to: string | undefined;
-  /** What is changed in the state of graphs. */
+  /** The changes to the state of graphs. */
   readonly patch: Patch | undefined;
-  /** Whose input it is; also whose answers, where they do not say. */
+  /** The name of the caller: for the input, and for answers that name none. */
   readonly by: string | undefined;
   /** The caller's id of the run() or resume() that asked for it. */
   readonly id?: string | undefined;
   /** The segment that it resumes, if the caller named one. */
   readonly guard?: GuardOptions;
-  /** sha256 of the token that it goes on by. */
+  /** The sha256 of the token of the handle. */
   readonly tokenHash?: string | undefined;
   /** The pause that a worker continues by itself. Another pause since then is a person's: the worker is refused with STALE. */
   readonly ofPause?: PauseType | undefined;
+  /** The row of the store that brought the input. */
+  readonly row?: string | undefined;
 }
 
 export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place: FramePlace, asked: Going): Opening {
@@ -114,6 +116,7 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     if (going.ofPause !== undefined && going.ofPause !== paused) throw stale(state.threadId, {}, present);
     refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
+    if (going.row !== undefined) await refuseIfWithdrawn(opener, going.row);
     const given: (readonly [string, Answer])[] = [];
     for (const [id, answer] of going.answers) {
       const interrupt = state.requests?.get(id)?.interrupt ?? {};
@@ -128,7 +131,7 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     const answers = given.map(([id, answer]) => answerFact(place, state, id, answer, now, setup.groups));
     const expired = expiries(place, state, now, going.answers);
     const decided = new Set([...answers, ...expired].map(({ id }) => id));
-    // What is said to some is said to those who ask there.
+    // Input for some agents withdraws the requests of those agents.
     const { to: narrowed } = going;
     const open = openRequests(state).filter(
       ({ id }) =>
@@ -148,27 +151,44 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved), ...byFacts(place, going));
-    facts.push(...(await unreadFacts(opener, place, state, going.to, paths ?? [], now)));
+    facts.push(...(await unreadFacts(opener, place, state, going, paths ?? [], now)));
+    if (going.row !== undefined) facts.push(...rowFacts(place, state, going.row, now));
     for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now, going.by));
     return facts;
   };
 }
 
+/** The facts by which an input that waited in the store resumes the thread; its messages come after them. */
+function rowFacts(place: FramePlace, { queued }: ThreadState, id: string, now: number): readonly Fact[] {
+  const told = queued?.has(id) ? [] : queuedFacts(place, [{ id, kind: "steer" }]);
+  return [...told, ...inputFactsOf(place, id, "steer", { messages: [] }, now)];
+}
+
+/** Its sender may have taken it back. */
+async function refuseIfWithdrawn(
+  { setup, key }: { readonly setup: AnswerChecker["setup"]; readonly key: ThreadKey },
+  row: string,
+): Promise<void> {
+  const waiting = await steersFor(setup.store, key);
+  if (waiting.some((each) => each.key === row)) return;
+  throw belayError("INPUT_WITHDRAWN", { threadId: key.threadId, ids: row });
+}
+
 /**
- * What was said before the stop, and nobody has read, stands before what is said now to `paths`. It was said to all, also
- * where `to` narrows this; but what is only to be observed makes nobody begin anew.
+ * Returns the steers that no agent has read: they stand before the new input. They are for all agents, also if `to` narrows the
+ * new input. A message that is only observed makes no agent begin anew.
  */
 async function unreadFacts(
   { agent, setup, key }: AnswerChecker & { readonly key: ThreadKey },
   place: FramePlace,
   state: ThreadState,
-  to: string | undefined,
+  { to, row }: Going,
   paths: readonly string[],
   now: number,
 ): Promise<readonly Fact[]> {
   const all = to === undefined ? paths : listeners(agent, place, state, undefined);
   if (!paths.some((path) => all.includes(path))) return [];
-  const unread = await steersFor(setup.store, key);
+  const unread = (await steersFor(setup.store, key)).filter((each) => each.key !== row);
   const facts: Fact[] = queuedFacts(
     place,
     unread.map(queuedMail).filter(({ id }) => !state.queued?.has(id)),
@@ -184,7 +204,7 @@ async function unreadFacts(
   return facts;
 }
 
-/** The graphs whose state is changed: the one that is named, those that have stopped at a node, or the whole. */
+/** Returns the graphs whose state is changed: the one that is named, those that have stopped at a node, or the root. */
 function editsOf(
   agent: Definition,
   place: FramePlace,
@@ -194,7 +214,7 @@ function editsOf(
   if (patch === undefined) return {};
   const stopped = state.interrupts.filter(isAtNode).map(({ address }) => address.slice(0, address.lastIndexOf("/")));
   const paths = to !== undefined ? [namedGraph(agent, state, to)] : stopped.length > 0 ? stopped : [place.runPath];
-  // Code of one's own may run a graph that nobody has told of.
+  // A custom agent may run a graph that is not among its children.
   const other = paths.map((path) => agentAt(agent, path)).find((at) => at !== undefined && at.checkpoint === undefined);
   if (other !== undefined) {
     const needed = `for a graph, which ${other.name} is not: name one that this run is in by its path, with \`to\``;
@@ -203,7 +223,7 @@ function editsOf(
   return { edits: Object.fromEntries(paths.map((path) => [path, patch])) };
 }
 
-/** Whom people speak to: the agent that chats with them, or, where it is made of others, those that were cut in mid-turn (R1). */
+/** Returns the agents that new input is for: the root, if it is a chat agent, or else those that were cut in mid-turn (R1). */
 function listeners(
   agent: Definition,
   place: FramePlace,
@@ -222,16 +242,16 @@ function listeners(
     const needed = active.map(({ path }) => path).join(", ") || "left out: no agent was cut in mid-turn";
     throw belayError("OPTION_INVALID", { option: "to", value: JSON.stringify(to), needed });
   }
-  // What people say to the whole is kept there, too: it is what they see.
+  // Input for the root is recorded there, too: it is the history that callers see.
   return to === undefined ? [root, ...wanted] : wanted;
 }
 
-/** Inside a call of another agent, which speaks for it. */
+/** True for an agent inside a call: the agent that made the call speaks for it. */
 function inCall(path: string): boolean {
   return /\/t\d+\/c\d+\//.test(path);
 }
 
-/** First: who lost a race learns that, not what the winner made of the thread. */
+/** Judged first: a caller that lost a race gets this error, and not one about the state that the winner left. */
 function refuseIfSpent({ run, tokenHash }: ThreadState, place: FramePlace, token: string | undefined): void {
   const { threadId, runId } = place;
   const segment = place.segment - 1;
@@ -252,7 +272,7 @@ async function newInput(
   open: readonly Interrupt[],
 ): Promise<{ readonly mode: "continue" | "rethink"; readonly inputs: Inputs; readonly facts: readonly Fact[] }> {
   const { inputs, answers, by = "user" } = going;
-  // Answers are given to be heard: what is said beside them waits for the results.
+  // Answers let calls run: input beside them waits for the results.
   const mode = going.mode ?? (inputs.length > 0 && answers.size === 0 ? "rethink" : "continue");
   if (mode === "continue" || open.length === 0) return { mode, inputs, facts: [] };
   if (going.mode === undefined) {
@@ -286,7 +306,7 @@ function textOf(id: string, inputs: Inputs): string {
   return inputs.map((input) => input.parts.map((part) => (part.type === "text" ? part.text : "")).join("")).join("\n");
 }
 
-/** Code that waits for a person has something to do: the pause is written once more, to have the thread for it. */
+/** Takes the lease for code that waits for a person and can continue: the pause is recorded once more. */
 export const woken: Opening = (state, place) => {
   refuseUnless(state, ["paused"], "going on");
   return [samePause(place, state)];

@@ -1,5 +1,5 @@
-// What `beforeReply` hooks make of what people say, before it is on record. A stop gives them their grace; one that takes
-// longer means that the reply never began: its words are not recorded as the hook has not seen them through.
+// Runs `beforeReply` hooks on an input before it is on record. A stop gives them their grace. If a hook takes longer, the reply
+// has not begun, and its input is not recorded.
 
 import type { Definition } from "../../agent.ts";
 import { BelayError, errorText, UserInterrupt } from "../../error.ts";
@@ -19,7 +19,7 @@ export interface ReplyHost {
   readonly deps: unknown;
 }
 
-/** Asks once, however often the stretch has to be opened. */
+/** Calls the hooks once, however often the segment has to be opened. */
 export function inputHooks(host: ReplyHost, place: FramePlace, inputs: Inputs): (signal: StopSignal) => Given {
   let made: Promise<Inputs> | undefined;
   return (signal) => {
@@ -43,14 +43,14 @@ function ask(host: ReplyHost, place: FramePlace, inputs: Inputs, signal: StopSig
         return readGiven(at, given, setup.maxBytes);
       },
       (error: unknown) => {
-        // Thrown because of the stop.
+        // The hook threw because of the stop.
         throw signal.stop !== undefined && error instanceof BelayError ? stopped(signal) : error;
       },
     )
   );
 }
 
-/** What a hook gives must be what a person could give: who has said something else is not to blame for it. */
+/** Checks the input that a hook returned by the rules for callers. The error names the hook, not the caller. */
 function readGiven(at: HookHost, given: ReplyInput, most: number): Inputs {
   let inputs: Inputs;
   try {

@@ -121,7 +121,7 @@ export function asked(
   return { raise, close, amend, decided, remember, rest };
 }
 
-/** What the row of a request holds. */
+/** The content of the row of a request. */
 export interface RequestBody {
   readonly runId: string;
   readonly interrupt: Interrupt;

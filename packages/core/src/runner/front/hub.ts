@@ -39,9 +39,9 @@ export interface HubOptions {
 export interface Hub {
   add(session: AnySession): void;
   remove(session: AnySession): void;
-  /** Resolves when all replies that are on record have been handed on; rejects where one could not be. */
+  /** Resolves when all replies on record have been handed on. Rejects if one could not be. */
   settled(): Promise<void>;
-  /** Hands on nothing any more. */
+  /** Ends the hub: no reply is handed on any more. */
   close(): void;
 }
 
@@ -98,7 +98,7 @@ class Member {
   /** The last fact that was looked at. */
   #cursor: Promise<number>;
   #left = false;
-  /** What each of the others has yet to hear. */
+  /** The replies that each of the other sessions has not observed yet. */
   readonly #due = new Map<AnySession, Reply[]>();
   /** The text that was cut in the present segment, and the words after the stop. */
   #cut: { readonly text: string; readonly said: string } = uncut;
@@ -118,7 +118,7 @@ class Member {
     this.#unwatch();
   }
 
-  /** One after the other: each begins where the last one came to. */
+  /** Looks at the facts since the last look. Looks run one after the other. */
   async catchUp(): Promise<void> {
     const before = this.#cursor;
     const failed: unknown[] = [];
@@ -174,7 +174,7 @@ class Member {
     for (const session of this.#others()) this.#due.set(session, [...(this.#due.get(session) ?? []), reply]);
   }
 
-  /** To each in its order, and to each for itself: one that cannot hear now holds up no other. */
+  /** Hands the replies to each session in order. A session that cannot observe now holds up no other. */
   async #handOn(failed: unknown[]): Promise<void> {
     const here = new Set(this.#left ? [] : this.#others());
     await Promise.all(
@@ -193,7 +193,7 @@ class Member {
     );
   }
 
-  /** What it left with, or the whole of what it said last, also where that was cut and went on. One that said nothing has no reply. */
+  /** Returns the reply of an agent: its output, or its last text, with the parts before and after a cut. Undefined if it said nothing. */
   #textOf({ output, runId }: Extract<Fact, { type: "run-end" }>): string {
     if (typeof output === "string" || output === null) return asText(output);
     const said = this.#session.messages.findLast(
@@ -204,7 +204,7 @@ class Member {
   }
 }
 
-/** The seq of the last fact in the store. */
+/** Returns the seq of the last fact in the store. */
 async function headOf(session: AnySession): Promise<number> {
   const { setup, key } = threadOf(session);
   return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
@@ -215,7 +215,7 @@ function factsAfter(session: AnySession, after: number): Promise<readonly Fact[]
   return readFacts(setup.store, key, after);
 }
 
-/** Its thread has been terminated, or it is closed: nobody can tell it anything any more. */
+/** True if the thread is terminated or the session is closed: it can observe nothing any more. */
 function hearsNoMore({ state }: AnySession, error: unknown): boolean {
   return state === "terminated" || (error as Partial<BelayError>).code === "SESSION_CLOSED";
 }

@@ -1,6 +1,5 @@
-// What waits for people, over all threads: the store's rows, read. A row is a copy of what stands in a journal: one that is
-// damaged is no item, whatever is asked for, and told beside the items and in the log, so that no list is shorter than it
-// should be without a word (P7).
+// The open requests of all threads, read from the rows of the store. A row is a copy of a request in a journal. A damaged row is
+// no item of any list. It is reported beside the items and in the log, so that no list is silently too short (P7).
 
 import { belayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
@@ -28,11 +27,11 @@ export interface InboxItem extends Omit<Interrupt, "kind" | "message" | "calls">
   readonly approvals: readonly Vote[];
 }
 
-/** A request that the store cannot read: nobody knows whether a filter means it. */
+/** A request that the store cannot read: it may or may not match a filter. */
 export interface DamagedRequest {
-  /** As it stands in the store, and maybe damaged itself. */
+  /** The id as it stands in the store. It may be damaged itself. */
   readonly id: string;
-  /** The thread whose journal has this request open; undefined where that cannot be told. */
+  /** The thread whose journal has this request open; undefined if that is unknown. */
   readonly threadId?: string;
 }
 
@@ -69,7 +68,7 @@ const FILTER: KnownOptions<InboxFilter> = {
 /** Requests that are read at once if some of them may not be meant. */
 const MANY = 500;
 
-/** `logged` has the damaged ones that the log has heard of. */
+/** Returns a page of open requests. `logged` holds the damaged ones that were logged before. */
 export async function readInbox(
   setup: Setup,
   tenant: string,
@@ -129,14 +128,14 @@ function tell({ log }: Setup, id: string): void {
   log({ level: "warn", error, threadId: "", runId: "", agentName: "", runPath: "" });
 }
 
-/** The row's word for its thread, where that thread's journal proves it. */
+/** Returns the thread that a damaged row names, if the journal of that thread proves it. */
 async function askerOf({ store }: Setup, tenant: string, row: RequestRow): Promise<string | undefined> {
   const { id, threadId } = row;
   const state = newThread(threadId);
   try {
     fold(state, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
   } catch {
-    // Whatever keeps it from being read is said by whoever opens it.
+    // open() reports why the thread cannot be read.
     return undefined;
   }
   return openRequests(state).some((open) => open.id === id) ? threadId : undefined;

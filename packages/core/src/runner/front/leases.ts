@@ -1,8 +1,13 @@
 // Renews the leases of all tenures by one timer; no timer while there is no tenure. A lease that an append has made last a moment
-// ago is left alone: a renewal costs the store as much as an append.
+// ago is left alone: a renewal costs the store as much as an append. The timers of all runners of a process fire together, so that
+// a store can renew what they ask for by one statement.
 
-import type { Clock } from "../../clock.ts";
+import { type Clock, systemClock } from "../../clock.ts";
 import type { Tenure } from "../thread/tenure.ts";
+
+/** Processes ask the store at different moments. With a clock of their own, they are as that clock is. */
+const PHASE = Math.random();
+const phaseOf = (clock: Clock) => (clock === systemClock ? PHASE : 0);
 
 export class Leases {
   readonly #clock: Clock;
@@ -35,7 +40,15 @@ export class Leases {
     this.#timer = this.#clock.setTimeout(() => {
       this.#wait();
       for (const tenure of this.#running) if (!this.#isFresh(tenure)) void tenure.renew();
-    }, this.#everyMs);
+    }, this.#untilNext());
+  }
+
+  /** To the next of the moments at which this process looks; to the one after it if that one is now. */
+  #untilNext(): number {
+    const every = this.#everyMs;
+    const at = (this.#clock.now() + Math.floor(phaseOf(this.#clock) * every)) % every;
+    const left = every - (at < 0 ? at + every : at);
+    return left < every / 10 ? left + every : left;
   }
 
   /** An append made its lease last long enough for the next look of this timer. A clock that was set back proves nothing. */

@@ -1,7 +1,7 @@
 // The sessions of a runner. Invariants:
-// 1. Of one thread there is one session: whoever opens it while it is open, being opened or being closed, gets that one, or
+// 1. A thread has one session. A call of open() while it is open or being opened gets that one; while it is being closed,
 //    the one after it.
-// 2. Sessions are known weakly: one that nobody has, and that does nothing, is forgotten.
+// 2. Sessions are held weakly: one that no caller holds, and that does nothing, is forgotten.
 
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
@@ -24,6 +24,13 @@ import { WeakTable } from "./weak-table.ts";
 
 const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
 
+interface Opening {
+  /** A thread that is not there is refused, and one that is there is read as far as resuming it needs. */
+  readonly toGoOn?: boolean;
+  /** Another process may have the thread: the session follows it. */
+  readonly evenIfBusy?: boolean;
+}
+
 export class OpenSessions<Out, Deps> {
   readonly #setup: RunnerSetup;
   readonly #tenant: string;
@@ -32,14 +39,14 @@ export class OpenSessions<Out, Deps> {
   readonly #leases: Leases;
   readonly #host: SessionHost;
   readonly #sessions = new WeakTable<Session<Out>>();
-  /** Readers keep theirs, and so does a session. */
+  /** Held weakly: readers keep their feed, and so does a session. */
   readonly #feeds = new WeakTable<Feed>();
   readonly #feedHost: FeedHost;
-  /** Those whose thread is still being read. */
+  /** The sessions whose thread is being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
-  /** By thread, the runs and resumes that were asked for and have not begun. */
+  /** The runs and resumes that were asked for and have not begun, by thread. */
   readonly #ahead = new Map<string, Set<Promise<void>>>();
-  /** Nothing begins any more. */
+  /** True if no run begins any more. */
   closed = false;
 
   constructor(
@@ -78,7 +85,7 @@ export class OpenSessions<Out, Deps> {
     };
   }
 
-  /** The one that is open here. */
+  /** Returns the session that is open here. */
   known(threadId: string): Session<Out> | undefined {
     return this.#sessions.get(threadId);
   }
@@ -91,16 +98,20 @@ export class OpenSessions<Out, Deps> {
     if (this.closed) throw belayError("RUNNER_CLOSED", {});
   }
 
-  /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
+  /** Opens a thread by id, as it is in the store now: other processes may have continued it, deleted it or made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
     refuseUnknown("open()", options, OPEN);
     const known = threadId === undefined ? undefined : this.known(threadId);
     if (known !== undefined) await threadOf(known).lookAgain();
-    return this.open(threadId, options);
+    return this.open(threadId, options, { evenIfBusy: true });
   }
 
-  /** With `toGoOn`, a thread that is not there is refused, and one that is there is read as far as going on needs. */
-  async open(threadId: string | undefined, options: OpenOptions<Deps>, toGoOn = false): Promise<Session<Out>> {
+  /** Opens a thread. Unless told otherwise, one that is not open yet and that another process has is refused with THREAD_BUSY. */
+  async open(
+    threadId: string | undefined,
+    options: OpenOptions<Deps>,
+    { toGoOn = false, evenIfBusy = false }: Opening = {},
+  ): Promise<Session<Out>> {
     this.refuseIfClosed();
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     readId("threadId", id);
@@ -108,19 +119,19 @@ export class OpenSessions<Out, Deps> {
     const closing = known && threadOf(known).closing;
     if (closing !== undefined) {
       await closing;
-      return this.open(id, options, toGoOn);
+      return this.open(id, options, { toGoOn, evenIfBusy });
     }
     if (known !== undefined) {
       this.agentFor(id, known.agent.name, options.agent);
       return known;
     }
-    // Whoever opens a thread that is being opened gets that session, and not before it is ready.
+    // The thread is being opened: the caller gets that session when it is ready.
     const opening = this.#openings.get(id);
     if (opening !== undefined) {
       await opening.catch(() => {});
-      return this.open(id, options, toGoOn);
+      return this.open(id, options, { toGoOn, evenIfBusy });
     }
-    const opened = this.#read(id, threadId === undefined, options, toGoOn);
+    const opened = this.#read(id, threadId === undefined, options, { toGoOn, evenIfBusy });
     this.#openings.set(id, opened);
     try {
       return await opened;
@@ -129,11 +140,17 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
-  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, toGoOn: boolean): Promise<Session<Out>> {
+  async #read(
+    threadId: string,
+    isNew: boolean,
+    options: OpenOptions<Deps>,
+    { toGoOn, evenIfBusy }: Required<Opening>,
+  ): Promise<Session<Out>> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
     const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
     if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
-    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
+    if (!evenIfBusy && loaded?.row.lease !== undefined)
+      throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new LiveSession<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
     if (loaded !== undefined) await threadOf(session).recall.learn(loaded, toGoOn);
@@ -146,13 +163,13 @@ export class OpenSessions<Out, Deps> {
     return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#feedHost, key));
   }
 
-  /** What happens on a thread, whoever has it, until this runner is closed. */
+  /** Returns the events of a thread, whichever process has it, until this runner is closed. */
   reader(threadId: string, options: EventOptions): Reader {
     const { after, signal } = readEvents(options);
     return this.#feed(threadId).reader(after, signal, this);
   }
 
-  /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
+  /** Returns the session that is open here, or one that only reads and sends: it takes no lease, so any process may have the thread. */
   async any(threadId: string): Promise<Session<Out>> {
     this.refuseIfClosed();
     const known = this.known(threadId);
@@ -184,7 +201,7 @@ export class OpenSessions<Out, Deps> {
     };
   }
 
-  /** What is asked by name is asked of what has it now: a session that was known may be of one that was deleted since. */
+  /** Returns a session of the thread that has this name now: a known session may be of a thread that was deleted since. */
   async with<T>(threadId: string, ask: () => Promise<T>): Promise<T> {
     const known = this.known(threadId);
     try {
@@ -213,13 +230,13 @@ export class OpenSessions<Out, Deps> {
     return row && this.agentFor(threadId, row.agent, undefined);
   }
 
-  /** It begins nothing: the thread may be another agent's. */
+  /** Makes a session that begins no run: the thread may belong to another agent. */
   onlooker(threadId: string, agent = (this.firstAgent ?? absentAgent("")) as Agent<Out, never>): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
     return new LiveSession(host, { tenant: this.#tenant, threadId }, agent, undefined);
   }
 
-  /** The agent that the thread has on record, or else the one that is asked for. */
+  /** Returns the agent that the thread has on record, or else the one that is asked for. */
   agentFor(threadId: string, recorded: string | undefined, given: string | undefined): Agent<Out, Deps> {
     if (recorded !== undefined && given !== undefined && recorded !== given) {
       throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
@@ -236,18 +253,18 @@ export class OpenSessions<Out, Deps> {
     throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
   }
 
-  /** The names of the agents. */
+  /** Returns the names of the agents. */
   get agentNames(): readonly string[] {
     return [...this.#agents.keys()];
   }
 
-  /** The agent of new threads that name none. */
+  /** Returns the agent of new threads that name none. */
   get firstAgent(): Agent<Out, Deps> | undefined {
     const [first] = this.#agents.values();
     return first;
   }
 
-  /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
+  /** Closes all sessions. Runs are aborted and can be resumed elsewhere. The results of calls left behind are saved, or logged as lost. */
   async close(options: EndOptions): Promise<void> {
     readEnd(options);
     this.closed = true;
@@ -257,7 +274,7 @@ export class OpenSessions<Out, Deps> {
   }
 }
 
-/** Somebody else has it: also where they began to run it while we looked. */
+/** True if another process has the thread, also if it began to run it meanwhile. */
 export function unlessBusy(error: BelayError): undefined {
   if (error.code !== "THREAD_BUSY") throw error;
 }

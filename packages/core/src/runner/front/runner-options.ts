@@ -1,4 +1,4 @@
-// What a runner is made of, read when it is made: what it cannot work with is refused here.
+// The options of a runner, checked when it is made.
 
 import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
@@ -36,13 +36,13 @@ export interface RunnerOptions<Out, Deps> {
   readonly tenant?: string | undefined;
   /** What tools find in ctx.deps; never recorded. */
   readonly deps?: Deps | undefined;
-  /** How long a thread stays ours when this process is gone. */
+  /** How long a thread stays with this process after the process is gone. */
   readonly leaseTtlMs?: number | undefined;
   /** The most that one thing to be recorded may take, in bytes of JSON: an input, an answer of a model, a result of a tool, a value of a step …; 32 MiB by default. */
   readonly maxBytes?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run; agents may say more. */
   readonly permissions?: Permissions | undefined;
-  /** Nobody is there to ask: what would ask is denied. */
+  /** True if no person can be asked: a call that would ask is denied. */
   readonly unattended?: boolean | undefined;
   /**
    * The members of the groups that requests name as approvers (`group:x`), by group; or a function of a group and a person. The
@@ -59,13 +59,13 @@ export interface RunnerOptions<Out, Deps> {
   readonly dispatcher?: Pick<Dispatcher, "wake"> | undefined;
   /** How long the handle of a pause is good; for ever by default. */
   readonly tokenTtlMs?: number | undefined;
-  /** work() removes threads that have ended and were left alone for so long; by default none. */
+  /** work() removes threads that have ended and were not written to for this time. By default it removes none. */
   readonly ttlMs?: number | undefined;
   /** Whether the first input of a thread makes its title, in the store and in lists; true by default. */
   readonly titles?: boolean | undefined;
   /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
-  /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
+  /** Gets errors beside a run that fail nothing, such as that of a hook after a step. The console by default. */
   readonly log?: Log | undefined;
   readonly clock?: Clock | undefined;
 }

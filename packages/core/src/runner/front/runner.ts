@@ -1,5 +1,5 @@
-// createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
-// it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
+// createRunner: agents and a store, and the verbs on the threads between them. The open sessions are in `open-sessions`. Long,
+// and still one piece: a list of verbs, each a few lines.
 
 import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import type { Moved } from "../../dispatch/dispatcher.ts";
@@ -9,7 +9,6 @@ import { type BelayError, belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
-import { keyOf } from "../../journal/taken.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
@@ -27,7 +26,7 @@ import {
 import type { Receipt } from "../decide/ending.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
-import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
@@ -68,14 +67,12 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
-import { busy } from "../read/store-error.ts";
-import { untilFree, WAIT_MS } from "../read/until-taken.ts";
-import { followed, resumeRun } from "../thread/begin-run.ts";
+import { resumeRun } from "../thread/begin-run.ts";
 import type { Door } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
-import { withdraw } from "../thread/send.ts";
+import { send, withdraw } from "../thread/send.ts";
 import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
@@ -129,7 +126,7 @@ export function createRunner(options: object): unknown {
   return new LiveRunner(options as RunnerOptions<unknown, unknown>);
 }
 
-/** `deps` may be left out only where no tool needs any. */
+/** `deps` may be left out only if no tool needs any. */
 type NeededDeps<Deps> = [unknown] extends [Deps]
   ? { readonly deps?: Deps }
   : [Deps] extends [never]
@@ -139,10 +136,10 @@ type OutputOf<A> = A extends Agent<infer Out, never> ? Out : never;
 type Needs<A> = A extends Agent<unknown, infer Deps> ? (deps: Deps) => void : never;
 type DepsOf<A> = Needs<A> extends (deps: infer Deps) => void ? Deps : never;
 
-/** How often a worker looks for threads that have had their time. */
+/** How often a worker looks for threads to prune. */
 const PRUNE_EVERY_MS = 60_000;
 
-/** However little time a drain has. */
+/** The least time that a drain has. */
 const LEAST_FOR_STORE_MS = 1_000;
 
 /**
@@ -156,13 +153,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
-  /** Threads that go on here and are set aside if the process dies of it again. */
+  /** Threads that run here and are set aside if the process dies of them again. */
   readonly #lastTries = new Set<LiveThread>();
   readonly #slots: Slots;
   readonly #prunes: Troubles;
   readonly #moves: Troubles;
   readonly #setup: RunnerSetup;
-  /** Damaged requests that the log has heard of. */
+  /** The damaged requests that were logged. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
   /** Fires when the runner is closed. */
@@ -193,7 +190,10 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#setup.owner;
   }
 
-  /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
+  /**
+   * Returns the session on a thread: the same one each time while it is open here. A thread that is not there begins with its
+   * first run. Another process may be running the thread: the session shows it as running, and follows it.
+   */
   async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
     return this.#sessions.openNow(threadId, options);
   }
@@ -213,7 +213,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
     const { agent, deps, ...given } = readStart(options);
-    return this.#begin(threadId, { agent, deps }, given, (session) => session.run(input, given));
+    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
   }
 
   /**
@@ -221,9 +221,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, "resume", options, (session) => session.resume(options));
+    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, "resume", options, (session) => {
+    return this.#begin(threadId, "resume", (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
       return resumeRun(thread, options, { tokenHash });
@@ -234,23 +234,20 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #begin(
     threadId: string,
     how: OpenOptions<Deps> | "resume",
-    command: CommandOptions,
     begin: (session: Session<Out>) => Run<Out>,
   ): Promise<Run<Out>> {
     const sessions = this.#sessions;
     const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
     const over = sessions.goOn(threadId);
-    let run: Run<Out> | undefined;
+    let run: Run<Out>;
     try {
-      while (run === undefined) {
-        const session = await sessions.with(threadId, async () => {
-          const known = sessions.known(threadId);
-          const opened = await sessions.open(threadId, options, isResumed).catch(unlessBusy);
-          if (known !== undefined && opened !== undefined) await threadOf(opened).refresh();
-          return opened;
-        });
-        run = session === undefined ? await this.#whileBusy(threadId, command) : begin(session);
-      }
+      const session = await sessions.with(threadId, async () => {
+        const known = sessions.known(threadId);
+        const opened = await sessions.open(threadId, options, { toGoOn: isResumed, evenIfBusy: true });
+        if (known !== undefined) await threadOf(opened).refresh();
+        return opened;
+      });
+      run = begin(session);
     } finally {
       over();
     }
@@ -259,24 +256,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return run;
   }
 
-  /**
-   * Another process has the thread: returns a run that follows the one it was asked for under the same id, or waits until the
-   * thread is free. Rejects with ALREADY_RUNNING if it runs there.
-   */
-  async #whileBusy(threadId: string, { id, waitMs = WAIT_MS, signal }: CommandOptions): Promise<Run<Out> | undefined> {
-    const thread = threadOf(await this.#sessions.looker(threadId));
-    await thread.refresh();
-    const taken = id === undefined ? undefined : thread.recall.now().taken?.get(keyOf.run(id));
-    if (taken !== undefined) return followed(thread, taken);
-    const { state, runId = "" } = thread.standing;
-    if (state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId });
-    const key = this.#key(threadId);
-    if (await untilFree(this.#setup, key, { waitMs, signal })) return undefined;
-    const lease = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
-    throw busy(threadId, lease?.owner ?? "another process", lease?.until ?? this.#setup.clock.now());
-  }
-
-  /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
+  /** session.interrupt() for a thread that any process may be running. Open requests are withdrawn. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     return submit(this.#door(threadId), signalCommand("stop", options, this.#setup));
   }
@@ -353,7 +333,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return readRequest(this.#setup, this.#tenant, id);
   }
 
-  /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
+  /** Returns the rules that people have allowed for all threads, the oldest first; with a thread, those of that thread. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
     const { threadId } = readRules(options);
@@ -367,7 +347,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return rows.map(({ body }) => JSON.parse(body) as RememberedRule);
   }
 
-  /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
+  /** Removes a rule for all threads, or, with a thread, one of that thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
     checkRemoveRule(options, "runner");
@@ -448,13 +428,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
       (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
     if (start === "worker" || this.#startsNothing) return sent;
-    // Whoever ran it may have ended just before it was sent.
+    // The run may have ended just before the input was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
     return sent;
   }
 
-  /** What was sent is sent: whoever has the thread by now starts it. */
+  /** Starts the input here if it can. It is in the store: a process that has the thread starts it otherwise. */
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
@@ -486,6 +466,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
         return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
       },
       interrupt: (more) => this.interrupt(threadId, more),
+      leave: (said, more) =>
+        this.#sessions.with(threadId, async () =>
+          send(threadOf(await this.#sessions.any(threadId)), "resume", said, more),
+        ),
+      answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
     return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
   }
@@ -501,7 +486,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return withdraw(this.#setup, this.#key(threadId), id);
   }
 
-  /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */
+  /** Returns the facts of a thread after any cursor, then live events, in any process. Ends with `signal`, or when the runner is closed. */
   events(threadId: string, options: EventOptions = {}): AsyncIterable<BelayEvent> {
     this.#sessions.refuseIfClosed();
     return this.#sessions.reader(threadId, options);
@@ -536,9 +521,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /**
-   * A new thread with the past of another one, up to a point; the other is only read. What ran at the point is cut off as
-   * by a crash, what was asked of people is asked anew, and it rests until somebody acts. `effects` is what the other thread
-   * has done to the world since.
+   * Makes a new thread with the past of another one, up to a point. The other thread is only read. Calls that ran at the point
+   * are cut as by a crash, open requests are raised anew, and the fork rests until a person acts. `effects` lists the calls and
+   * steps of the other thread that took effect after the point.
    */
   async fork(
     threadId: string,
@@ -552,13 +537,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return { session: await this.#opened(id), effects };
   }
 
-  /** What was said, done and decided, each with the point to fork at; of a damaged thread as far as it can be read. */
+  /** Returns the messages, calls and decisions of a thread, each with the point to fork at; of a damaged thread as far as it can be read. */
   async history(threadId: string): Promise<readonly HistoryPoint[]> {
     this.#sessions.refuseIfClosed();
     return historyPoints((await readPast(this.#setup.store, this.#key(threadId))).facts);
   }
 
-  /** Of a thread that is damaged: what can be read of it as a thread of its own. The damaged one stays as it is. */
+  /** Makes a new thread of the readable part of a damaged one, which stays as it is. */
   async repair(
     threadId: string,
     options: { readonly as?: string | undefined } = {},
@@ -571,7 +556,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return { session: await this.#opened(id), lost };
   }
 
-  /** A thread that is new in the store: a session that waited for its first run may be open on it. */
+  /** Refreshes the session of a thread that was just made: it may have been open before its first run. */
   async #opened(threadId: string): Promise<Session<Out>> {
     const known = this.#sessions.known(threadId);
     const session = await this.#sessions.open(threadId, {});
@@ -587,7 +572,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return { tenant: this.#tenant, threadId };
   }
 
-  /** Removes a thread and all of its past, but for what forks share. */
+  /** Removes a thread and its past, except for lines that forks share. */
   async delete(threadId: string): Promise<void> {
     this.#sessions.refuseIfClosed();
     const session = this.#sessions.known(threadId);
@@ -596,7 +581,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     await deleteThread(this.#setup.store, this.#key(threadId));
   }
 
-  /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
+  /** Removes threads that have ended and were not written to for `idleMs`. Resolves to their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
     return this.#prune(readPrune(options));
@@ -609,7 +594,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return removed;
   }
 
-  /** Removes threads that have had their time, now and then; what cannot be removed is no reason not to work. */
+  /** Prunes old threads now and then. A failure does not keep the worker from its work. */
   async #pruneNow(): Promise<void> {
     const { clock } = this.#setup;
     if (this.#ttlMs === undefined || clock.now() < this.#pruneAt) return;
@@ -680,8 +665,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /**
-   * Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. For a
-   * store that does not answer it waits as long again, and no longer: its leases lapse by themselves.
+   * Lets go of all threads at their next safe point, so that other processes continue them. Work that takes longer than
+   * `timeoutMs` is aborted. A store that does not answer is waited for as long again, and no longer: the leases lapse.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     const timeoutMs = readDrain(options);
@@ -693,7 +678,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
         timer = clock.setTimeout(resolve, Math.max(timeoutMs, LEAST_FOR_STORE_MS));
-        // Also what a stop would wait for.
+        // Also the calls that a stop would wait for.
         void this.close({ force: true });
       };
       let timer = clock.setTimeout(abort, timeoutMs);

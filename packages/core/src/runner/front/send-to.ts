@@ -5,17 +5,19 @@
 
 import { type BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
-import { respond } from "../../interrupt/answer.ts";
+import { type Answer, respond } from "../../interrupt/answer.ts";
 import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import { decode } from "../../journal/codec.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { ThreadKey } from "../../store/store.ts";
+import { stale } from "../decide/stale.ts";
 import type { ChatOptions } from "../given/chat-options.ts";
 import { type Input, readInput } from "../given/input.ts";
 import type { InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Run } from "../read/run.ts";
+import { withdraw } from "../thread/send.ts";
 import type { Slots } from "../thread/slots.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 
@@ -34,6 +36,10 @@ export interface ChatVerbs {
   steer(input: Input, options: SendOptions): Promise<unknown>;
   enqueue(input: Input, options: SendOptions): Promise<unknown>;
   interrupt(options: InterruptOptions): Promise<unknown>;
+  /** Leaves the input for a worker, which resumes the thread with it. */
+  leave(input: Input, options: SendOptions & { readonly mode?: "rethink" | undefined }): Promise<unknown>;
+  /** Leaves the answer for a worker. */
+  answer(request: string, answer: Answer, options: SendOptions): Promise<unknown>;
 }
 
 /** `byWorker`: this process starts nothing. */
@@ -85,6 +91,13 @@ export async function sendTo(
   const { threadId } = key;
   if (readInput(input, setup.maxBytes).length === 0) throw belayError("INPUT_EMPTY", { threadId });
   const id = options.id ?? setup.clock.id();
+  const leaving: ChatVerbs = {
+    ...verbs,
+    async leave(said, given) {
+      await verbs.leave(said, given);
+      await refuseIfEnded(setup, key, id);
+    },
+  };
   for (let tries = 1; ; tries++) {
     if (options.id !== undefined) {
       const known = await sentBefore(setup, key, options.id);
@@ -95,7 +108,7 @@ export async function sendTo(
       throw belayError("INVALID_STATE", { threadId, state: look.state, action: "send()" });
     }
     try {
-      return { ...(await sendNow(verbs, look, input, { ...options, id })), id };
+      return { ...(await sendNow(leaving, look, input, { ...options, id })), id };
     } catch (error) {
       const { code } = error as Partial<BelayError>;
       if (code === undefined || !MOVED_ON.includes(code) || tries === TRIES) throw error;
@@ -103,6 +116,13 @@ export async function sendTo(
       await new Promise<void>((done) => setup.clock.setTimeout(done, WAIT_MS * tries * Math.random()));
     }
   }
+}
+
+/** An input was left for a worker: if the thread has ended since, none would take it. It is taken back, and refused with STALE. */
+async function refuseIfEnded(setup: Setup, key: ThreadKey, id: string): Promise<void> {
+  const { state, runId, segment = 0 } = (await lookAtThread(setup, key)) ?? { state: "created" };
+  if (state === "paused" || state === "running" || !(await withdraw(setup, key, id))) return;
+  throw stale(key.threadId, {}, { runId, segment, state });
 }
 
 async function sendNow(
@@ -114,6 +134,10 @@ async function sendNow(
   const { id, by, whenRunning = "steer", byWorker = false } = options;
   const caller = { id, ...(by !== undefined && { by }) };
   const runId = look?.runId === undefined ? {} : { runId: look.runId };
+  const leave = async (mode?: "rethink"): Promise<Omit<Sent, "id">> => {
+    await verbs.leave(input, { ...caller, mode });
+    return { how: "steer", ...runId };
+  };
   const waits = async (how: "steer" | "enqueue"): Promise<Omit<Sent, "id">> => {
     await verbs[how](input, caller);
     return { how, ...runId };
@@ -121,21 +145,23 @@ async function sendNow(
   switch (look?.state) {
     case "running": {
       if (whenRunning !== "interrupt") return waits(whenRunning);
-      if (byWorker) return waits("steer");
       const { segment } = look;
       await verbs.interrupt({ ...caller, ...runId, ...(segment !== undefined && { segment }) });
+      if (byWorker) return { ...(await leave()), how: "interrupt" };
       return { how: "interrupt", ...runOf(await verbs.start(input, caller)) };
     }
     case "paused":
       switch (look.pauseType) {
-        case "user_interrupt":
-        case "manual":
         case "crash":
+          // A worker continues it in any case.
           if (byWorker) return waits("steer");
           return { how: "resume", ...runOf(await verbs.start(input, caller)) };
+        case "user_interrupt":
+        case "manual":
+          if (byWorker) return leave();
+          return { how: "resume", ...runOf(await verbs.start(input, caller)) };
         case "tool_interrupt":
-          if (byWorker) return waits("steer");
-          return (await answered(verbs, look, input, options)) ?? waits("steer");
+          return (await answered(verbs, look, input, { ...options, leave })) ?? waits("steer");
         default:
           return waits("steer");
       }
@@ -149,12 +175,14 @@ function runOf({ runId }: Pick<Run<unknown>, "runId">): { readonly runId: string
   return { runId };
 }
 
+type Leaving = Sending & { readonly id: string; readonly leave: (mode?: "rethink") => Promise<Omit<Sent, "id">> };
+
 /** Does what new input does to open requests; undefined if it waits beside them as a steer. */
 async function answered(
   verbs: ChatVerbs,
-  { interrupts, threadId }: Look,
+  { interrupts, threadId, runId }: Look,
   input: Input,
-  { id, whenAsked, by }: ChatOptions & { readonly id: string },
+  { id, whenAsked, by, byWorker, leave }: Leaving,
 ): Promise<Omit<Sent, "id"> | undefined> {
   const open = interrupts.filter(isRequest);
   const says = by === undefined ? {} : { by };
@@ -164,11 +192,17 @@ async function answered(
     if (open.length !== 1 || only?.kind !== "input") {
       throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
     }
-    const answers = { [only.id]: respond(textOf(only, input), says) };
+    const answer = respond(textOf(only, input), says);
+    if (byWorker) {
+      await verbs.answer(only.id, answer, { id, ...says });
+      return { how: "answer", ...(runId !== undefined && { runId }) };
+    }
+    const answers = { [only.id]: answer };
     return { how: "answer", ...runOf(await verbs.resume({ answers, id, ...says })) };
   }
   if (wanted.has("keep") && wanted.size === 1) return undefined;
   const mode = whenAsked === "withdraw" ? ({ mode: "rethink" } as const) : {};
+  if (byWorker) return leave(mode.mode);
   return { how: "resume", ...runOf(await verbs.resume({ input, id, ...mode, ...says })) };
 }
 
@@ -186,25 +220,31 @@ function textOf({ id }: Interrupt, input: Input): string {
 async function sentBefore({ store }: Setup, key: ThreadKey, id: string): Promise<Sent | undefined> {
   const loaded = await loadThread(store, key);
   if (loaded === undefined) return undefined;
-  const waiting = loaded.commands.find((command) => command.key === id);
-  if (waiting !== undefined) return { how: waiting.kind === "input" ? "enqueue" : "steer", id };
+  const waiting = loaded.commands.find(({ key: name }) => name === id || isAnswerTo(name, id));
   let stopped = false;
   for (const line of loaded.lines) {
     const facts = decode(key.threadId, line);
     for (const fact of facts) {
       const { runId, segment } = fact;
       if ((fact.type === "input-queued" || fact.type === "input-consumed") && fact.id === id) {
-        return { how: fact.kind === "input" ? "enqueue" : "steer", runId, id };
+        return { how: stopped ? "interrupt" : fact.kind === "input" ? "enqueue" : "steer", runId, id };
       }
       if (fact.type === "command" && fact.key === keyOf.stop(id)) stopped = true;
-      if (fact.type === "command" && fact.key.startsWith("answer:") && fact.key.endsWith(`:${id}`)) {
+      if (fact.type === "command" && fact.refused === undefined && isAnswerTo(fact.key, id)) {
         return { how: "answer", runId, id };
       }
       const began = fact.type === "state" ? fact.id === id : fact.type === "command" && fact.key === keyOf.run(id);
       if (began) return { how: stopped ? "interrupt" : segment === 1 ? "run" : howResumed(facts), runId, id };
     }
   }
-  return undefined;
+  if (waiting === undefined) return undefined;
+  if (stopped) return { how: "interrupt", id };
+  return { how: waiting.key !== id ? "answer" : waiting.kind === "input" ? "enqueue" : "steer", id };
+}
+
+/** True for the key of an answer that was sent under this id. */
+function isAnswerTo(key: string, id: string): boolean {
+  return key.startsWith("answer:") && key.endsWith(`:${id}`);
 }
 
 /** An input that answers a question adds no message. */

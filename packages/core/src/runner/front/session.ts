@@ -1,5 +1,5 @@
-// The live handle on a thread: what people may ask of it, and see of it. What it is made of is beside it: the thread as
-// this process has it (live-thread), and what is done with that, one file for each thing that is asked.
+// The live handle on a thread: its verbs, and what it shows. The thread in this process is `thread/live-thread`, and each verb
+// has a file in `thread/`.
 
 import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
@@ -95,12 +95,12 @@ export class LiveSession<Out = string> {
     return this.#thread.state;
   }
 
-  /** Why it is paused; undefined when it is not. */
+  /** Returns why the thread is paused; undefined if it is not. */
   get pauseType(): PauseType | undefined {
     return this.#thread.pauseType;
   }
 
-  /** What a pause waits for; while it runs, what it asks people meanwhile. */
+  /** Returns the open interrupts: those that the pause waits for, or, during a run, the requests that it has raised. */
   get interrupts(): readonly Interrupt[] {
     const { running, setup } = this.#thread;
     const now = setup.clock.now();
@@ -110,39 +110,39 @@ export class LiveSession<Out = string> {
   }
 
   /**
-   * What a pause waits for, as the root agent sees it: `interrupts`, nested by agents. It is the view that the pausing append
-   * recorded, the same in every process; undefined while the thread is not paused, and after a crash.
+   * Returns the interrupts of a pause, nested by agents, as the root agent sees them. The pausing append has recorded this view,
+   * so it is the same in every process. Undefined if the thread is not paused, and after a crash.
    */
   get interruptView(): InterruptView | undefined {
     const { running, standing } = this.#thread;
     return running === undefined ? standing.view : undefined;
   }
 
-  /** The present run, or the last one. */
+  /** Returns the id of the present run, or of the last one. */
   get runId(): string | undefined {
     const { running, recall } = this.#thread;
     return running?.run.runId ?? recall.standing.runId;
   }
 
-  /** The history of the root agent. */
+  /** Returns the history of the root agent. */
   get messages(): readonly Message[] {
     const { live, recall } = this.#thread;
     const scope = recall.whole(live?.state).scopes.get(this.agent.name);
     return scope === undefined ? [] : shownMessages(scope);
   }
 
-  /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
+  /** Starts a run. If the thread was paused by a person, by pause() or by a crash, it is resumed with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
     checkRun(options);
     return beginRun(this.#thread, input, options);
   }
 
-  /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
+  /** Continues after a pause or an error: with input by reasoning again, without input from exactly where it stopped. */
   resume(options: ResumeOptions = {}): Run<Out> {
     return resumeRun(this.#thread, options);
   }
 
-  /** resume() for a thread that a person interrupted. */
+  /** Resumes a thread that a person interrupted. Throws `INVALID_PAUSE_TYPE` if another cause paused it. */
   resumeWithInput(input?: Input): Run<Out> {
     this.#thread.refuseIfClosed();
     const { state, pauseType, threadId } = this;
@@ -154,9 +154,9 @@ export class LiveSession<Out = string> {
   }
 
   /**
-   * Says something to an open request. The call that it lets run does so at once; the model is not called: the run goes on
-   * with resume(), by itself where it has not paused yet, or by runner.work(). Rejects with ANSWER_ where it does not
-   * count; then the request is as it was.
+   * Answers an open request. A call that the answer approves runs at once. The model is not called: the run continues with
+   * resume(), by runner.work(), or by itself if it has not paused yet. Rejects with an `ANSWER_` error if the answer does not
+   * count; the request is then unchanged.
    */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
@@ -169,30 +169,30 @@ export class LiveSession<Out = string> {
     return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);
   }
 
-  /** A new handle on the present pause; the one before it is void. */
+  /** Issues a new handle on the present pause. The one before it becomes void. */
   async handle(): Promise<Handle> {
     this.#thread.refuseIfBusy();
     return newHandleOn(doorOf(this.#thread));
   }
 
-  /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
+  /** Returns the verdict of the rules on a call: whether it would run, be asked for or be denied, and by which rule. */
   permission(tool: string, args: Json): Promise<Verdict> {
     return lookAtCall(this.#thread, tool, args);
   }
 
-  /** What people allowed for this thread. */
+  /** Returns the rules that people have allowed for this thread. */
   get rules(): readonly RememberedRule[] {
     const { running, recall } = this.#thread;
     return (running?.state ?? recall.now()).rules?.slice() ?? [];
   }
 
-  /** Takes back what people allowed for this thread; false where there is no such rule. */
+  /** Removes a rule of this thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkRemoveRule(options, "session");
     return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
   }
 
-  /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
+  /** Sets or clears a breakpoint at a node of the thread's graphs. It stays until the next call for that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
     await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()), options);
@@ -205,8 +205,8 @@ export class LiveSession<Out = string> {
   }
 
   /**
-   * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
-   * waits; undefined where there is none, or it has not begun.
+   * Returns the checkpoint of a graph: of the agent itself, or, if that is not a graph, of the innermost graph in which a
+   * request waits. Undefined if there is no graph, or if it has not begun.
    */
   async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
     return lookAtGraph(this.#thread, readLook(options));
@@ -225,12 +225,12 @@ export class LiveSession<Out = string> {
     return submit(doorOf(this.#thread), signalCommand("pause", options, this.#thread.setup));
   }
 
-  /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
+  /** Sends an input to the run without stopping it. It enters before the next model call. If nothing runs, it waits for the next run. */
   async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return { id: await send(this.#thread, "steer", input, options) };
   }
 
-  /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
+  /** Queues an input for the next run. If the thread is idle, that run starts at once. After a stop or a failure it waits until a person acts. */
   async enqueue(input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
     const { start = this.#thread.setup.start, rest } = readWhere(options);
     const id = await send(this.#thread, "input", input, rest);
@@ -260,13 +260,15 @@ export class LiveSession<Out = string> {
       steer: (said, given) => this.steer(said, given),
       enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
       interrupt: (given) => this.interrupt(given),
+      leave: (said, given) => send(this.#thread, "resume", said, given),
+      answer: (request, answer, given) => this.answer(request, answer, { ...given, start: "worker" }),
     };
     return sendTo(verbs, setup, key, input, { ...options, byWorker });
   }
 
   /**
-   * Adds something to the history that is to be known and not to be answered: at once where nothing runs and nothing is
-   * open, else before the next model call. Resolves when nothing can lose it; to no id where a hook let it go.
+   * Adds a message to the history that the agent is to know, and not to answer: at once if nothing runs and no request is
+   * open, else before the next model call. Resolves when the store has it; without an id if a hook dropped it.
    */
   async observe(
     message: string | Pick<Message, "parts">,
@@ -276,30 +278,30 @@ export class LiveSession<Out = string> {
     return id === undefined ? {} : { id };
   }
 
-  /** Takes a steer or an enqueued input back; false when it was consumed already. */
+  /** Takes a steer or a queued input back. Resolves to false if it was consumed already. */
   async withdraw(id: string): Promise<boolean> {
     const { setup, key } = this.#thread;
     this.#thread.refuseIfClosed();
     return withdraw(setup, key, id);
   }
 
-  /** Calls that were left behind and still run in this process, by id. What one gives in the end waits as `late`, if there is anything to tell. */
+  /** Returns the ids of calls that a stop left behind and that still run in this process. The result of each arrives as a `late` command. */
   get late(): readonly string[] {
     return [...this.#thread.behind];
   }
 
-  /** What was sent, here or by another process, and is not part of the thread yet; the oldest first. */
+  /** Returns the commands that were sent, from any process, and are not part of the thread yet, the oldest first. */
   waiting(): Promise<readonly Waiting[]> {
     const { setup, key } = this.#thread;
     return waitingFor(setup.store, key);
   }
 
-  /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
+  /** Ends the thread for ever, whichever process has it. Resolves when that is on record. */
   async terminate(options: TerminateOptions = {}): Promise<void> {
     await submit(doorOf(this.#thread), signalCommand("terminate", options, this.#thread.setup));
   }
 
-  /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
+  /** Returns the facts after `after` (all by default), then live events. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
     const { after, signal } = readEvents(options);

@@ -169,7 +169,7 @@ function crashIn({ state, lease }: ListedRow): Pick<ThreadItem, "state" | "pause
 
 /** Reads the pause and the run of a thread of an earlier release from its journal. */
 async function standingOf({ store }: Setup, key: { readonly tenant: string; readonly threadId: string }) {
-  const recall = new Recall(store, key, () => {});
+  const recall = new Recall(store, key, { gone: () => {}, saw: () => {} });
   try {
     const loaded = await firstLoad(store, key, false);
     if (loaded !== undefined) await recall.learn(loaded, false);

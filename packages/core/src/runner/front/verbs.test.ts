@@ -1,12 +1,23 @@
 // Every verb by thread id, whatever state the thread is in. Long, and still one piece: it is one table.
 
-import { eachStore, factsOf, gate, isFact, listen, openKit, toolOf, until, verbTable } from "@belay/testkit";
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  isFact,
+  listen,
+  openKit,
+  toolOf,
+  until,
+  verbTable,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../event.ts";
 import { approve, createRunner, humanInput, jsonSchema, type Runner, respond, type Store } from "../../index.ts";
 import { encode } from "../../journal/codec.ts";
 
-const { another, asks, key, playVerb, running, stages, verbCases, works } = verbTable;
+const { another, asks, key, playAgain, playVerb, repeatedCases, running, stages, verbCases, works } = verbTable;
 
 describe.each(eachStore)("verbs by thread id, on $name", ({ make }) => {
   it.each(verbCases)("V1: $verb of a thread that is $stage", async (played) => {
@@ -31,6 +42,66 @@ describe.each(eachStore)("a session whose thread another process runs, on $name"
     const { session, owner } = await stale();
     expect(await session.interrupt({ by: "ann" })).toMatchObject({ accepted: true, stopped: ["call_1"] });
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt", interrupts: [{ by: "ann" }] });
+  });
+
+  it("C3, R4: open() is not refused; the session shows that it runs, and refuses another run", async () => {
+    const store = await make();
+    const owner = await running(store);
+    const runner = await another(store);
+    const session = await runner.open("thread");
+    expect([session.state, session.pauseType, session.runId]).toEqual(["running", undefined, owner.session.runId]);
+    expect(session.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    const runs = expect.objectContaining({
+      code: "ALREADY_RUNNING",
+      details: { threadId: "thread", runId: session.runId },
+    });
+    expect(() => session.run("x")).toThrow(runs);
+    expect(() => session.resume()).toThrow(runs);
+    await expect(session.handle()).rejects.toEqual(runs);
+    const { id } = await session.steer("quick");
+    expect(await session.waiting()).toMatchObject([{ id, kind: "steer" }]);
+    const heard = listen(session.events());
+    owner.go();
+    await heard.until(({ type }) => type === "run-end");
+    await until(() => session.state === "completed");
+    expect(session.messages.at(-1)).toMatchObject({ role: "assistant", parts: [{ text: "done" }] });
+    expect(await session.run("more").result).toMatchObject({ status: "completed" });
+    expect(await runner.open("thread")).toBe(session);
+    await runner.close();
+  });
+
+  it("C3, R4: it follows what the owner asks people and how it pauses, and resumes after it", async () => {
+    const store = await make();
+    const { begun, go, tool } = works();
+    const turns = [[{ text: "so" }, { call: "works" }, { call: "asks" }], "done"] as const;
+    const kit = await openKit(turns, { store, tools: [tool, asks] });
+    kit.session.run("go");
+    await begun.opened;
+    const runner = await another(store);
+    const session = await runner.open("thread");
+    await until(() => session.interrupts.length === 1);
+    expect(session.state).toBe("running");
+    go.open();
+    await until(() => session.state === "paused");
+    expect(session).toMatchObject({ pauseType: "tool_interrupt", interruptView: { kind: "approval" } });
+    const [asked] = session.interrupts;
+    expect(await session.resume({ answers: { [asked!.id]: approve() } }).result).toMatchObject({ status: "completed" });
+    await runner.close();
+  });
+
+  it("C3, V6: when the owner is gone, the session shows a crash without being asked, and continues", async () => {
+    const store = await make();
+    const dying = faultyStore(store);
+    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 60 });
+    await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
+    const runner = await another(store);
+    const session = await runner.open("thread");
+    expect([session.state, session.pauseType]).toEqual(["running", undefined]);
+    dying.kill();
+    await until(() => session.state !== "running");
+    expect([session.state, session.pauseType]).toEqual(["paused", "crash"]);
+    expect(await session.run("more").result).toMatchObject({ status: "completed", segment: 2 });
+    await runner.close();
   });
 
   it("V1: pause() parks it there, and the call that runs comes to its end", async () => {
@@ -60,56 +131,13 @@ describe.each(eachStore)("a session whose thread another process runs, on $name"
 });
 
 describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
-  /** A command, and where it meets a thread. `again` returns its outcome. */
-  interface Repeated {
-    readonly verb: string;
-    readonly stage: keyof typeof stages;
-    readonly act: (runner: Runner, options: { readonly id: string; readonly by: string }) => Promise<unknown>;
-  }
-
-  const repeated: readonly Repeated[] = [
-    { verb: "start", stage: "completed", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
-    { verb: "start", stage: "at rest", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
-    { verb: "resume", stage: "at rest", act: async (runner, o) => (await runner.resume("thread", o)).started },
-    { verb: "interrupt", stage: "running elsewhere", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "interrupt", stage: "running here", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "interrupt", stage: "asking", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "interrupt", stage: "completed", act: (runner, o) => runner.interrupt("thread", o) },
-    { verb: "pause", stage: "at rest", act: (runner, o) => runner.pause("thread", o) },
-    { verb: "terminate", stage: "running elsewhere", act: (runner, o) => runner.terminate("thread", o) },
-    { verb: "terminate", stage: "running here", act: (runner, o) => runner.terminate("thread", o) },
-    { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
-    { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
-    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", { ...o, start: "here" }) },
-    { verb: "label", stage: "running elsewhere", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
-    { verb: "label", stage: "at rest", act: (runner, o) => runner.label("thread", { title: "x" }, o) },
-    { verb: "send", stage: "running elsewhere", act: (runner, o) => runner.send("thread", "x", o) },
-    { verb: "send", stage: "at rest", act: (runner, o) => runner.send("thread", "x", o) },
-    { verb: "send", stage: "completed", act: (runner, o) => runner.send("thread", "x", o) },
-    {
-      verb: "removeRule",
-      stage: "running elsewhere",
-      act: (runner, o) => runner.removeRule("none", { ...o, threadId: "thread" }),
-    },
-    { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
-  ];
-
-  it.each(repeated)(
+  it.each(repeatedCases)(
     "V2: $verb ($stage) again under its id has the first outcome, here, elsewhere and after a restart",
-    async ({ stage, act }) => {
-      const { runner, store, go } = await stages[stage]!(await make());
-      const command = { id: "once", by: "ann" };
-      const first = await act(runner, command);
-      go();
-      // Wherever it brought the thread: it rests before it is asked again.
-      await until(async () => (await store.load(key))?.row.lease === undefined);
-      const facts = await factsOf(store);
-      expect(await act(runner, command)).toEqual(first);
-      expect(await act(await another(store), command)).toEqual(first);
-      await runner.close();
-      expect(await act(await another(store), command)).toEqual(first);
-      expect(await factsOf(store)).toEqual(facts);
-      expect(JSON.stringify(facts)).toContain('"by":"ann"');
+    async (played) => {
+      const { first, again, facts } = await playAgain(await make(), played);
+      expect(again).toEqual([first, first, first]);
+      expect(facts.after).toEqual(facts.before);
+      expect(JSON.stringify(facts.before)).toContain('"by":"ann"');
     },
   );
 
@@ -242,7 +270,7 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     const { runner, deaf } = await deafOwner(store);
     const busy = { code: "THREAD_BUSY", message: expect.stringContaining("deaf") };
     await expect(runner.resume("thread", { waitMs: 30 })).rejects.toMatchObject(busy);
-    await expect(runner.start("thread", "x", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
+    await expect(runner.resume("thread", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
     const waiting = runner.resume("thread", { input: "never mind" });
     await new Promise((resolve) => setTimeout(resolve, 30));
     await store.release(key, deaf);

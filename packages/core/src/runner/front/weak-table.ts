@@ -1,4 +1,4 @@
-/** Things by name, as long as someone has them. */
+/** Values by name, held weakly: an entry goes when no other code holds its value. */
 export class WeakTable<Value extends object> {
   readonly #refs = new Map<string, WeakRef<Value>>();
   readonly #gone = new FinalizationRegistry<string>((name) => {

@@ -8,7 +8,7 @@ export interface WorkOptions {
   /** How many threads at once; 4 by default. The runner's own `concurrency` bounds it. */
   readonly concurrency?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait before looking again when there was nothing to do; longer where a look takes long. */
+  /** How long to wait before the next look if there was nothing to do. The wait is longer if a look takes long. */
   readonly pollMs?: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What people may give as input, made into messages. Checked before anything is changed.
+// Turns the input of a caller into messages. It is checked before anything is changed.
 
 import { belayError } from "../../error.ts";
 import { bytesOver, type Json, toJson } from "../../json.ts";
@@ -9,12 +9,12 @@ import { isLongName, NAME_BYTES } from "../../read-name.ts";
 /** An input written as a message: text and files of a person. */
 export type InputMessage = Pick<Message, "parts"> & Partial<Pick<Message, "id" | "role">>;
 
-/** What a person says: a text, several, or messages with text and files. */
+/** The input of a person: a text, several texts, or messages with text and files. */
 export type Input = string | readonly string[] | readonly InputMessage[];
 
 type Inputs = readonly { readonly id?: string; readonly parts: readonly Part[] }[];
 
-/** The parts of each message of the input; blank ones are left out. All of it together takes at most `most` bytes. */
+/** Returns the parts of each message of the input, without blank ones. Throws if all of it takes more than `most` bytes. */
 export function readInput(input: Input | undefined, most: number): Inputs {
   const inputs = readParts(input);
   const bytes = bytesOver(inputs as unknown as Json, most);

@@ -28,44 +28,44 @@ export interface SteerOptions extends SendOptions, GuardOptions {}
 
 /** The options of `interrupt()`. A stop for another `runId` or `segment` than the present one is not accepted: a late ESC hits nothing else. */
 export interface InterruptOptions extends GuardOptions {
-  /** At once (the default), or when the model has ended, or when the turn's calls have. */
+  /** When to stop: at once (the default), after the model's answer, or after the calls of the turn. */
   readonly mode?: "now" | "after-model" | "after-tools" | undefined;
-  /** With a mode for later: stop at once when it takes longer than this. */
+  /** With a later mode: stops at once if that point is not reached within this time. */
   readonly timeoutMs?: number | undefined;
-  /** How long tools that were told to abort may take. */
+  /** How long the stop waits for tools whose signal it has fired. */
   readonly graceMs?: number | undefined;
   /** Ends all grace at once. */
   readonly force?: boolean | undefined;
   readonly reason?: "direction_change" | "add_info" | "pause_to_think" | (string & {}) | undefined;
-  /** For the record and the event; not part of the conversation. */
+  /** Recorded, and part of the event. It does not enter the conversation. */
   readonly message?: string | undefined;
   /** Drops the cut answer instead of keeping it. */
   readonly rollbackPartial?: boolean | undefined;
-  /** What becomes of open requests: withdrawn (the default), or kept, and then the thread rests as by pause(): they are answered as before. */
+  /** Withdraws open requests (the default), or keeps them: then the thread rests as by pause(), and they are answered as before. */
   readonly requests?: "withdraw" | "keep" | undefined;
 }
 
 /** The options of `resume()`. */
 export interface ResumeOptions extends GuardOptions {
-  /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
+  /** Continues from the point of the stop, or closes open calls and reasons again. With input, the default is rethink. */
   readonly mode?: "continue" | "rethink" | undefined;
   readonly input?: Input | undefined;
   /**
-   * The agent that the input is for, by its path, where several were cut; or the graph whose state is changed, by its path
-   * or by the address of something that waits in it.
+   * The agent that the input is for, by its path, if several were cut; or the graph whose state is changed, by its path or
+   * by the address of a request inside it.
    */
   readonly to?: string | undefined;
-  /** Changes the state of the graph that has stopped, or of the whole, by top-level key: what comes next sees it. */
+  /** Changes the state of the graph that has stopped, or of the root, by top-level key. The next nodes read it. */
   readonly state?: Readonly<Record<string, unknown>> | undefined;
-  /** What people say to open requests, by the request's id. */
+  /** Answers to open requests, by the id of the request. */
   readonly answers?: Readonly<Record<string, Answer>> | undefined;
-  /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
+  /** What to do if the agent differs from the one that the run began with: report an event (the default), refuse, or call a function. */
   readonly drift?: Drift | undefined;
 }
 
-/** Of close(). */
+/** The options of `close()`. */
 export interface EndOptions {
-  /** Gives no grace, also not to the work that an earlier close() or terminate() is waiting for. */
+  /** Ends all grace, also for the work that an earlier close() or terminate() waits for. */
   readonly force?: boolean | undefined;
 }
 
@@ -74,29 +74,29 @@ export interface TerminateOptions extends EndOptions, GuardOptions {}
 
 /** The options of `runner.drain()`. */
 export interface DrainOptions {
-  /** What takes longer is aborted; ten seconds by default. */
+  /** Work that takes longer is aborted. Ten seconds by default. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** The options of `setBreakpoint()`. */
 export interface BreakpointOptions extends SendOptions {
   readonly node: string;
-  /** The name of its graph; any, where it is not said. */
+  /** The name of its graph. Any graph by default. */
   readonly graph?: string | undefined;
   readonly at?: "before" | "after" | undefined;
-  /** False: it does not stop there any more, also where it was compiled to. */
+  /** `false` clears the breakpoint, also one that the graph was compiled with. */
   readonly stop?: boolean | undefined;
-  /** Only where what the node is given, or gave, has this in it: the same value, or an object with at least these keys. */
+  /** Stops only if the input of the node, or its output, matches: the same value, or an object with at least these keys. */
   readonly when?: Json | undefined;
 }
 
 /** The options of `checkpoint()`. */
 export interface LookOptions {
-  /** The graph, by its path, or by the address of something that waits in it. */
+  /** The graph, by its path, or by the address of a request inside it. */
   readonly to?: string | undefined;
 }
 
-/** Of runner.removeRule(). */
+/** The options of `runner.removeRule()`. */
 export interface RemoveRuleOptions extends SendOptions {
   /** The thread that the rule holds for; without it, a rule that holds for all threads. */
   readonly threadId?: string | undefined;
@@ -108,7 +108,7 @@ export interface WhereOptions {
   readonly start?: Where | undefined;
 }
 
-/** Of enqueue(). */
+/** The options of `enqueue()`. */
 export interface EnqueueOptions extends SendOptions, WhereOptions {}
 
 export function readWhere<O extends WhereOptions>(
@@ -121,7 +121,7 @@ export function readWhere<O extends WhereOptions>(
   return { start, rest };
 }
 
-/** Of runner.journal(). */
+/** The options of `runner.journal()`. */
 export interface JournalOptions {
   /** The seq of the last fact that the caller has; 0 by default. */
   readonly after?: number | undefined;
@@ -129,7 +129,7 @@ export interface JournalOptions {
   readonly limit?: number | undefined;
 }
 
-/** Of runner.effects(). */
+/** The options of `runner.effects()`. */
 export interface EffectsOptions {
   /** The seq after which effects count. */
   readonly after: number;
@@ -137,13 +137,13 @@ export interface EffectsOptions {
 
 /** The options of `events()`. */
 export interface EventOptions {
-  /** The seq of the last fact that was seen; all facts by default. */
+  /** The seq of the last fact that the reader has. All facts by default. */
   readonly after?: number | undefined;
-  /** Ends the reading, and nothing else. */
+  /** Ends the iteration. The thread is not changed. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of runner.rules(). */
+/** The options of `runner.rules()`. */
 export interface RulesOptions {
   /** The rules of this thread instead of those that hold for all. */
   readonly threadId?: string | undefined;
@@ -213,7 +213,7 @@ const BREAKPOINT: KnownOptions<BreakpointOptions> = {
   ...COMMAND,
 };
 
-/** Of a run or an answer. */
+/** Checks the options of a run or an answer. */
 export function checkRun(options: RunOptions): void {
   refuseUnknown("run()", options, COMMAND);
   checkCaller(options);
@@ -235,7 +235,7 @@ export function checkSend(options: SteerOptions, where: string): void {
 
 const OWN_KEY = /^(stop|answer|late|breakpoint|unrule|label|handle):/;
 
-/** Of a command that is no steer and no input: nothing that people say has such a key. */
+/** Matches the keys of commands other than steers and inputs: no caller's id may look like one. */
 export function isOwnKey(id: string): boolean {
   return OWN_KEY.test(id);
 }
@@ -289,7 +289,7 @@ export function readDrain(options: DrainOptions): number {
   return options.timeoutMs ?? 10_000;
 }
 
-/** The answers, each checked for its form and its size. */
+/** Returns the answers, each checked for its form and its size. */
 export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
   refuseUnknown("resume()", options, RESUME);
   oneOf("mode", options.mode, ["continue", "rethink"]);
@@ -320,7 +320,7 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
 
 const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { ...COMMAND, threadId: true };
 
-/** A session's rule is of its thread: only a runner takes a `threadId`. */
+/** Checks the options of removeRule(). Only a runner takes a `threadId`: the rule of a session belongs to its thread. */
 export function checkRemoveRule(options: RemoveRuleOptions, of: "session" | "runner"): void {
   refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : COMMAND);
   checkCaller(options);
@@ -345,7 +345,7 @@ export function readEffects(options: EffectsOptions): number {
   throw belayError("OPTION_INVALID", { option: "after", value: "undefined", needed: "the seq of a fact, or 0" });
 }
 
-/** A breakpoint where nothing ever comes by is a slip of the pen. */
+/** Returns the breakpoint. Throws if the agent has no such node: the name is a mistake. */
 function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefined): void {
   const all = [...graphsIn(agent, new Set())];
   const named = graph === undefined ? all : all.filter(({ name }) => name === graph);
@@ -364,7 +364,7 @@ function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
   for (const child of agent.children) yield* graphsIn(child, seen);
 }
 
-/** What is to change in the state of a graph. */
+/** Returns the change to the state of a graph. */
 export function readPatch({ state }: ResumeOptions, most: number): Patch | undefined {
   if (state === undefined) return undefined;
   const patch = toJson(state, "The state given to resume()", most);
@@ -395,7 +395,7 @@ export function readRepair(options: RepairOptions): RepairOptions {
 
 const EVENTS: KnownOptions<EventOptions> = { after: true, signal: true };
 
-/** The options of events(); `after` is 0 by default, which means all facts. */
+/** Returns the options of events(). `after` is 0 by default, which means all facts. */
 export function readEvents(options: EventOptions): {
   readonly after: number;
   readonly signal: AbortSignal | undefined;
@@ -404,7 +404,7 @@ export function readEvents(options: EventOptions): {
   return { after: readCursor(options.after), signal: options.signal };
 }
 
-/** The seq of the last fact that a reader has; 0 if it has none. */
+/** Returns the seq of the last fact that a reader has; 0 if it has none. */
 function readCursor(after = 0): number {
   if (Number.isSafeInteger(after) && after >= 0) return after;
   throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });

@@ -1,5 +1,5 @@
-// A thread that begins from another one's past. Whole lines are shared; of a line that the point cuts, what stands before
-// it is written anew, with what makes the fork a thread that can go on: one append, and the other thread is only read.
+// Makes a thread with the past of another one. Whole lines are shared. If the point cuts a line, the facts before the point are
+// written anew, with those that make the fork a thread that can be resumed: one append. The other thread is only read.
 
 import { BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
@@ -19,13 +19,13 @@ import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type ReadPast, readPast } from "../read/read-past.ts";
 import { storeError } from "../read/store-error.ts";
 
-/** Where to fork: with what is on record up to a seq or with a message, or before a message was there. */
+/** The point of a fork: after a seq, after a message, or before a message. */
 export type ForkOptions = {
   /** The id of the new thread. */
   readonly as?: string | undefined;
 } & (
   | { readonly at: number | string; readonly before?: undefined }
-  /** The id of a message. What was said together with it is taken back together. */
+  /** The id of a message. Messages that were recorded together with it are left out, too. */
   | { readonly before: string; readonly at?: undefined }
 );
 
@@ -33,13 +33,13 @@ const OPTIONS: KnownOptions<ForkOptions> = { as: true, at: true, before: true };
 
 const TRIES = 3;
 
-/** Which point is meant, and whether there is one, is judged by what the thread has on record. */
+/** Checks the options of fork(). The journal shows whether there is such a point. */
 export function readFork(options: ForkOptions): ForkOptions {
   refuseUnknown("fork()", options ?? {}, OPTIONS);
   return options ?? {};
 }
 
-/** Makes the fork `threadId`; `checked` may refuse the agent first. What took effect beyond the point. */
+/** Makes the fork `threadId`; `checked` may refuse the agent first. Resolves to the effects after the point. */
 export async function forkThread(
   setup: Setup,
   of: ThreadKey,
@@ -55,7 +55,7 @@ export async function forkThread(
   return effectsAfter(past.facts, point);
 }
 
-/** The seq of the last fact that the fork has in common with the other thread. */
+/** Returns the seq of the last fact that the fork shares with the other thread. */
 function pointOf(threadId: string, { facts, lines }: ReadPast, options: ForkOptions): number {
   const { at, before } = (options ?? {}) as { readonly at?: unknown; readonly before?: unknown };
   const head = facts.length;
@@ -72,13 +72,13 @@ function pointOf(threadId: string, { facts, lines }: ReadPast, options: ForkOpti
   return before === undefined ? told.at(-1)!.seq : lineOf(lines, first).seq - 1;
 }
 
-/** What a message of a session was made of, in order: people may see several facts as one. */
+/** Returns the facts of one shown message, in order: several facts may be shown as one message. */
 function factsOfMessage(facts: readonly Fact[], lines: readonly Line[], id: unknown): readonly Fact[] {
   const said = facts.filter((fact) => fact.type === "message" && fact.message.id === id);
   const [first] = said;
   if (first !== undefined) {
     const { seq, count } = lineOf(lines, first);
-    // The same words may be told to several agents, at once or later; an answer that was cut may go on.
+    // One input may be recorded for several agents, at once or later. An answer that was cut may be continued.
     const ends = facts.filter((fact) => fact.type === "message" && fact.message.continues === id);
     return [...said.filter((fact) => fact.seq < seq + count), ...ends];
   }
@@ -97,7 +97,7 @@ function lineOf(lines: readonly Line[], fact: Fact): Line {
   return lines.findLast(({ seq }) => seq <= fact.seq)!;
 }
 
-/** One append. `wanted` is the seq of the last fact in common. */
+/** Writes the fork by one append. `wanted` is the seq of the last shared fact. */
 export async function writeFork(
   setup: Setup,
   of: ThreadKey,
@@ -115,7 +115,7 @@ export async function writeFork(
   const at = clock.now();
   const cut = facts.slice(shared, point).map((fact): Fact => ({ ...fact, threadId, at }));
   for (const fact of cut) reduce(state, fact);
-  // All facts of an append are of one stretch: that of the line which is cut, where one is.
+  // All facts of an append are of one segment: that of the line that is cut, if one is.
   const { runId = clock.id(), segment = 1 } = cut[0] ?? { runId: state.run?.id, segment: state.run?.segment };
   const place: FramePlace = {
     threadId,
@@ -142,7 +142,7 @@ export async function writeFork(
     parent: forked,
     listed: listedAfter(state, [], state.state),
     ...((named.title !== undefined || state.labels !== undefined) && { named }),
-    // What the facts in common asked for is the other thread's.
+    // Commands in the shared facts belong to the other thread.
     ...asked(state, own, state.state === "paused"),
     ...(snapshot !== undefined && { snapshot }),
   };
@@ -151,8 +151,8 @@ export async function writeFork(
 }
 
 /**
- * An agent that has begun and was not told what to do yet, or an input whose words are cut off, is not there at all; nor is
- * what a new run ends of the one before it, `run`, where it has not begun itself.
+ * Returns the point of the fork. It leaves out an agent that has begun without its input, an input whose message is cut off,
+ * and the facts by which a new run ends the one before it, `run`, if the new run itself is cut off.
  */
 function settledPoint(facts: readonly Fact[], shared: number, wanted: number, run: string | undefined): number {
   const cut = facts.slice(shared, wanted);
@@ -172,7 +172,7 @@ function lastEnd(lines: readonly Line[], point: number): number {
   return last === undefined ? 0 : last.seq + last.count - 1;
 }
 
-/** An answer that was lost is asked for again, under the same id. */
+/** Makes the append again under the same id if the store's answer was lost. */
 async function persist(store: Store, key: ThreadKey, append: Append): Promise<Appended> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,5 +1,5 @@
-// Which threads may go: those that have ended and were left alone since. Whoever comes back to one meanwhile is faster,
-// or finds it gone: a thread is deleted by the head it was judged by.
+// Removes threads that have ended and were not written to since. A thread is deleted at the head by which it was judged: a
+// person who comes back to it meanwhile is faster, or finds it gone.
 
 import { belayError } from "../../error.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
@@ -9,15 +9,15 @@ import type { ListPlace, Store, ThreadRow } from "../../store/store.ts";
 export interface PruneOptions {
   /** How long nothing must have been written to a thread. */
   readonly idleMs: number;
-  /** Also those that are paused, by whatever: a stop, a question, a crash; and those that never began. */
+  /** Also removes paused threads, whatever the cause, and threads that never began. */
   readonly paused?: boolean | undefined;
-  /** Only tells which it would remove. */
+  /** Only returns the ids that it would remove. */
   readonly dryRun?: boolean | undefined;
 }
 
 const ENDED = ["completed", "terminated", "error"] as const;
 const NOT_ENDED = ["created", "initialized", "running", "paused"] as const;
-/** So many threads are read at once. */
+/** How many threads are read at once. */
 const PAGE = 500;
 
 /**

@@ -1,4 +1,4 @@
-// A damaged thread is not repaired: what can be read of it becomes a thread of its own, and it stays as it is.
+// Makes a new thread of the readable part of a damaged one. The damaged thread stays as it is.
 
 import { type BelayError, belayError } from "../../error.ts";
 import type { ThreadKey } from "../../store/store.ts";
@@ -6,11 +6,11 @@ import type { Setup } from "../given/setup.ts";
 import { readPast } from "../read/read-past.ts";
 import { writeFork } from "./fork.ts";
 
-/** What could not be read. */
+/** The part that could not be read. */
 export interface Lost {
   /** The seq of the first fact that is lost. */
   readonly from: number;
-  /** How many facts; undefined where the thread's row cannot be read either. */
+  /** How many facts are lost; undefined if the row of the thread cannot be read either. */
   readonly facts: number | undefined;
   readonly error: BelayError;
 }

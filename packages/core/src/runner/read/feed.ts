@@ -6,11 +6,11 @@
 //    older than the last fact handed out come from another agent; only text and progress are worth handing out then.
 // 4. A reader that joins in mid-answer, or that gets `gap`, gets the text so far after the facts, as one delta at offset 0 (L2).
 // 5. A reader of one run gets nothing of what the thread did after it.
-// 6. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
+// 6. A thread has one feed in a runner, whichever session writes: a reader from before open() gets its drafts, too.
 // 7. While readers in other processes follow the thread, its owner relays drafts to them through the store; while this
 //    process does not write, it follows the owner (L1).
 // 8. Once the process that ran the thread is gone, readers get `owner-lost` after the facts (V6).
-// 9. A reader ends when what it was asked for from is closed, after what had been said.
+// 9. A reader ends when the session or the runner that made it is closed, after the events up to then.
 
 import type { Clock } from "../../clock.ts";
 import { type BelayEvent, type Draft, type Fact, isFact } from "../../event.ts";
@@ -33,7 +33,7 @@ export interface FeedHost {
   readonly clock: Clock;
   /** Unique for each runner. */
   readonly owner: string;
-  /** The store has no way to relay. */
+  /** Called if the store cannot relay. */
   cannotRelay(): void;
 }
 
@@ -41,7 +41,7 @@ export interface FeedHost {
 let ends = 0;
 
 export class Feed {
-  /** Undefined while there are none: most sessions sleep. */
+  /** Undefined while there are none: most sessions have no reader. */
   #readers: Set<Reader> | undefined;
   readonly #host: FeedHost;
   readonly #key: ThreadKey;
@@ -78,7 +78,7 @@ export class Feed {
     this.#out = new RelayOut(`${owner}.${++ends}`, clock, this.#followers, () => this.#said(), join);
   }
 
-  /** It writes no more. */
+  /** This process writes no more. */
   rest(): void {
     this.#live = undefined;
     this.#speeches = undefined;
@@ -145,7 +145,7 @@ export class Feed {
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
   }
 
-  /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. `from` is what ends it by closing. */
+  /** Returns a reader. `cursor` may be set later: until then nothing is handed out. The reader ends when `from` is closed. */
   reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
     const read: ReadFacts = async (after) => {
@@ -175,12 +175,12 @@ export class Feed {
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.lookAgain();
   }
 
-  /** It is closed: its readers get what there is, and end. */
+  /** Ends the readers of `from`, which is closed, after the events up to now. */
   closed(from: object): void {
     for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.finish();
   }
 
-  /** What it read is not there any more: its readers end. */
+  /** Ends the readers at once: the thread was deleted. */
   gone(from: object): void {
     for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.end();
   }
@@ -206,14 +206,14 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   #answered: Map<string, number> | undefined;
   #queue: BelayEvent[];
   #next = 0;
-  /** Those who wait for something to happen: one, unless next() is called again before it has answered. */
+  /** The calls of next() that wait: one, unless next() is called again before the first has resolved. */
   #wake: (() => void)[] = [];
   /** The store may have facts that did not come live. */
   #behind = true;
   #gap: BelayEvent | undefined;
   /** Ends after this seq, or, with -1, at once. */
   #last: number | undefined;
-  /** Ends when it has handed out what there is. */
+  /** True if it ends after the events that it has now. */
   #finishing = false;
 
   constructor(
@@ -232,7 +232,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#leave = leave;
   }
 
-  /** The cursor is now known; `live` says that all after it will be pushed, and what was pushed is not after it. */
+  /** Sets the cursor. `live`: all events after it will be pushed, and no event before now is after it. */
   begin(cursor: number, live: boolean): void {
     if (this.#cursor !== undefined) return;
     this.#cursor = cursor;
@@ -266,17 +266,17 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#ring();
   }
 
-  /** Hands out what there is up to `last`, then ends; without it, ends now. */
+  /** Hands out the events up to `last`, then ends. Without `last`, it ends now. */
   end(last?: number): void {
     if (this.#last === -1) return;
     this.#last = last ?? -1;
     if (last === undefined) this.#leave();
-    // What belongs to it is published in this tick: one who never reads on must not watch the store for ever.
+    // All that belongs to it is published in this tick. A reader that is never read must not watch the store for ever.
     else queueMicrotask(() => this.#leave());
     this.#ring();
   }
 
-  /** Nothing more comes: hands out what there is, then ends. */
+  /** Hands out the events up to now, then ends. */
   finish(): void {
     this.#finishing = true;
     this.#leave();
@@ -290,7 +290,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       if (cursor !== undefined) {
         if (this.#last !== undefined && cursor >= this.#last) return this.#lastDraft(cursor) ?? this.#done();
         if (this.#gap !== undefined) return { done: false, value: this.#takeGap(this.#gap, cursor) };
-        // What has come live and follows is handed out first: the store does not have what was said between its facts.
+        // Live events that follow are handed out first: the store does not have the drafts between its facts.
         const event = this.#take();
         if (event !== undefined) return { done: false, value: event };
         if (this.#behind) {
@@ -348,7 +348,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     return seq < this.#since || seq < (this.#answered?.get(runPath) ?? 0);
   }
 
-  /** What was said after the last fact, the end of a turn for one, still belongs to it: a new run begins with a fact. */
+  /** Returns the next draft after the last fact, such as the end of a turn. It still belongs to the run: a new run begins with a fact. */
   #lastDraft(cursor: number): IteratorResult<BelayEvent> | undefined {
     for (let next = this.#queue[this.#next]; next !== undefined && !isFact(next); next = this.#queue[this.#next]) {
       this.#next += 1;
@@ -364,11 +364,12 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       facts = await this.#read(cursor);
     } catch (error) {
       this.#behind = true;
-      // Who has left is not told how its last look ended: the store may have been closed after them.
+      // The reader has ended: the error of its last look is dropped, because the store may have been closed since.
       if (this.#last === -1) return;
       throw error;
     }
-    // Around what has come live meanwhile, which has drafts between its facts; what is there twice is handed out once.
+    // Merged with the live events that arrived meanwhile, which have drafts between the facts. A fact that is there twice is
+    // handed out once.
     const live = this.#queue.slice(this.#next);
     const first = live.find((event) => isFact(event) && event.seq > cursor)?.seq ?? Number.POSITIVE_INFINITY;
     const after = facts.findIndex(({ seq }) => seq >= first);

@@ -9,7 +9,7 @@ import { point } from "../../point.ts";
 import type { Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { storeError } from "./store-error.ts";
 
-/** Reads a thread; whatever a store throws is a STORE_ error. */
+/** Reads a thread. An error of the store becomes a `STORE_` error. */
 export async function loadThread(
   store: Store,
   key: ThreadKey,

@@ -1,4 +1,4 @@
-// Everything that can be read of a thread, damaged or not.
+// Reads all facts of a thread; of a damaged one, those before the damage.
 
 import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
@@ -18,7 +18,7 @@ export interface ReadPast {
   readonly damage?: NonNullable<Past["damage"]>;
 }
 
-/** Throws THREAD_UNKNOWN. What cannot be read does not throw: it is the damage. */
+/** Reads the past of a thread. Throws THREAD_UNKNOWN. Damage does not throw: it is part of the result. */
 export async function readPast(store: Store, key: ThreadKey): Promise<ReadPast> {
   const { threadId } = key;
   const past = await store.past(key).catch((error: unknown) => {

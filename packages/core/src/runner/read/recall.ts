@@ -1,10 +1,9 @@
-// What a session knows of its thread. Invariants:
-// 1. Where the thread stands (state, pause, run) is always known; what was said is folded from the store when it is
-//    needed, and held only while it is in use, or for as long as memory is not needed elsewhere, where the store can
-//    be read without waiting.
-// 2. What people are asked, and the calls that wait for it, are known without reading what was said before them.
-// 3. A fold in which reading failed halfway is not looked at again.
-// 4. A thread deleted, and made again under its name, is another one: nothing of it is added to what is known.
+// The fold of a session's thread. Invariants:
+// 1. The standing of the thread (state, pause, run) is always known. The rest is folded from the store when it is needed. It is
+//    held while it is in use; if the store can be read without waiting, only until memory is needed elsewhere.
+// 2. Open requests, and the calls that wait for them, are known without reading the messages before them.
+// 3. A fold whose reading failed halfway is not used again.
+// 4. A thread that was deleted and made again under its name is another one: its facts are not added to the old fold.
 
 import { type BelayError, belayError } from "../../error.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -17,7 +16,7 @@ import { openRequests } from "../../journal/requests.ts";
 import { thaw } from "../../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { Loaded, Named, Store, ThreadKey } from "../../store/store.ts";
+import type { Loaded, Named, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { loadThread } from "./read-facts.ts";
 
 export interface Standing {
@@ -32,6 +31,13 @@ export interface Standing {
   readonly head: number;
   readonly tokenHash: string | undefined;
   readonly tokenUntil: number | undefined;
+}
+
+export interface RecallHost {
+  /** The thread was deleted. */
+  gone(): void;
+  /** What is known was just read, with this row. */
+  saw(row: ThreadRow | undefined): void;
 }
 
 export class Recall {
@@ -50,36 +56,36 @@ export class Recall {
   };
   /** When the thread was made; undefined while there is none. */
   since: number | undefined;
-  /** The title and labels that the store has of it, as of the last look. */
+  /** The title and labels of the thread, as of the last load. */
   named: Named | undefined;
-  readonly #onGone: () => void;
+  readonly #host: RecallHost;
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
-  /** How often something was learnt: what was read before the last time is old. */
+  /** Counts the changes of the fold: a load that began before the last change is old. */
   #learnt = 0;
-  /** What is open, where no more was read. */
+  /** A fold of what is open, if no more was read. */
   #open: ThreadState | undefined;
-  /** A fold of everything, for who looks at it. */
+  /** A fold of all facts, for readers. */
   #seen: WeakRef<ThreadState> | undefined;
 
-  constructor(store: Store, key: ThreadKey, onGone: () => void) {
+  constructor(store: Store, key: ThreadKey, host: RecallHost) {
     this.#store = store;
     this.#key = key;
-    this.#onGone = onGone;
+    this.#host = host;
   }
 
-  /** Somebody has deleted the thread: nothing of it is shown any more. */
+  /** Called when the thread was deleted: nothing of it is shown any more. */
   gone(): BelayError {
     this.forget();
     this.#idleFold = undefined;
     this.#seen = undefined;
-    this.#onGone();
+    this.#host.gone();
     return belayError("THREAD_UNKNOWN", { threadId: this.#key.threadId });
   }
 
-  /** What the store has of the thread. Throws where one is known, and that is not there any more, or another one is. */
+  /** Loads the thread. Throws if the known thread was deleted, or if another one has its name. */
   async read(after?: number | "snapshot" | "rest"): Promise<Loaded | undefined> {
-    // Not what is known by the time that it is read: this session may make it meanwhile.
+    // As of now: this session may make the thread while it is read.
     const { since } = this;
     const loaded = await loadThread(this.#store, this.#key, after);
     if (since !== undefined && since !== loaded?.row.createdAt) throw this.gone();
@@ -88,41 +94,41 @@ export class Recall {
     return loaded;
   }
 
-  /** What is needed to go on, read without waiting where it was forgotten. */
+  /** Returns the fold that a resume needs, read without waiting if it was forgotten. */
   now(): ThreadState {
     return this.#remembered() ?? this.#refold();
   }
 
-  /** All of the fold, read without waiting where it was forgotten or where `known` has only its end. */
+  /** Returns the whole fold, read without waiting if it was forgotten or if `known` has only its end. */
   whole(known: ThreadState | undefined = this.#remembered()): ThreadState {
     if (known !== undefined && !known.partial) return known;
     return this.#refold();
   }
 
-  /** The fold, brought up to date where `fresh` asks for it, unless `may` says at the end that it must not. */
+  /** Returns the fold. With `fresh`, it adds the facts of other processes, unless `may` returns false when they are read. */
   async load(fresh: boolean, may = () => true): Promise<ThreadState> {
     const known = this.#remembered();
     if (known !== undefined && !fresh) return known;
-    // A thread that was not there: whoever was faster is found out by the append that is refused.
+    // A new thread: if another process was faster, the append is refused.
     if (known === undefined && !fresh && this.standing.state === "created") return newThread(this.#key.threadId);
     if (known === undefined) {
       const learnt = this.#learnt;
-      const state = await this.#readEnough();
-      if (may() && learnt === this.#learnt) this.settleOn(state);
+      const { state, row } = await this.#readEnough();
+      if (may() && learnt === this.#learnt) this.#settleOnRead(state, row);
       return state;
     }
     const loaded = await this.read(known.head);
     if (!may()) return known;
-    // Others may have read the same lines meanwhile.
+    // Another load may have read the same lines meanwhile.
     const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
     this.#fold = undefined;
     this.#idleFold = undefined;
     fold(known, news);
-    this.settleOn(known);
+    this.#settleOnRead(known, loaded?.row);
     return known;
   }
 
-  /** What answered calls need: all of the fold where it is remembered, else only what is open, from wherever that begins. */
+  /** Returns the fold that answered calls need: the whole fold if it is held, else only what is open. */
   async loadOpen(fresh: boolean): Promise<ThreadState> {
     if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
     if (this.#open !== undefined && !fresh) return this.#open;
@@ -131,10 +137,10 @@ export class Recall {
     return open ?? this.load(true);
   }
 
-  /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
-  async #readEnough(): Promise<ThreadState> {
-    if (this.#store.linesSync === undefined) return this.readAll();
-    return this.#enough(await this.read("snapshot"));
+  /** Loads what a resume needs: from the last snapshot, if there is one and the rest can be read later. */
+  async #readEnough(): Promise<{ readonly state: ThreadState; readonly row: ThreadRow | undefined }> {
+    const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
+    return { state: await this.#enough(loaded), row: loaded?.row };
   }
 
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
@@ -144,20 +150,21 @@ export class Recall {
     return state === undefined ? this.readAll() : folded(state, loaded.lines);
   }
 
-  /** What `firstLoad` gave. */
+  /** Takes the result of `firstLoad`. */
   async learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
     this.since = loaded.row.createdAt;
     this.named = loaded.row.named;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
     else await this.#glance(loaded);
+    this.#host.saw(loaded.row);
   }
 
   /**
-   * Where the thread stands, without reading its past: `lines` tell how it rests. The last line of one that waits for
-   * nobody ends with its state, and every line tells its run.
+   * Returns the standing of the thread without reading its past. `lines` are those that show how it rests. The last line of a
+   * thread without open requests ends with its state, and every line has its run.
    */
   async #glance({ row, lines }: Loaded): Promise<void> {
-    // What one that crashed or failed asked of people stands anywhere in it.
+    // The requests of a thread that crashed or failed may stand in any line.
     if (row.state === "error" || row.state === "running") {
       await this.load(true);
       return;
@@ -173,7 +180,7 @@ export class Recall {
     const { state, head } = row;
     const told = facts.findLast((fact) => fact.type === "action" && isView(fact.action.interrupted));
     const view = told?.type === "action" && isView(told.action.interrupted) ? told.action.interrupted : undefined;
-    // A pause that was recorded again: its view stands in an earlier line.
+    // The pause was recorded again: its view stands in an earlier line.
     if (state === "paused" && view === undefined) {
       await this.load(true);
       return;
@@ -185,12 +192,17 @@ export class Recall {
     return folded(newThread(this.#key.threadId), (await this.read())?.lines ?? []);
   }
 
-  /** In use: it is not forgotten before it is settled on. */
+  /** Holds the fold while it is in use. */
   hold(state: ThreadState): void {
     if (!state.openOnly) this.#fold = state;
   }
 
-  /** What is known now, and need not be held. */
+  #settleOnRead(state: ThreadState, row: ThreadRow | undefined): void {
+    this.settleOn(state);
+    this.#host.saw(row);
+  }
+
+  /** Takes the fold at the end of its use. It may be forgotten from now on. */
   settleOn(state: ThreadState): void {
     this.standing = standingOf(state);
     this.#learnt += 1;
@@ -209,7 +221,7 @@ export class Recall {
     return this.#fold ?? this.#idleFold?.deref() ?? this.#lastSeen();
   }
 
-  /** Of a thread that others have made, and that was only looked at, nobody knows which one it was. */
+  /** Returns the fold that was read last. Without the time when the thread was made, it may be of another thread of the same name. */
   #lastSeen(): ThreadState | undefined {
     return this.since === undefined ? undefined : this.#seen?.deref();
   }
@@ -238,7 +250,7 @@ function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
   return state;
 }
 
-/** A thread that is not known yet: how it rests, or, with `toGoOn`, what going on needs. What cannot be read later without waiting is read now. */
+/** Loads a thread for the first time: how it rests, or, with `toGoOn`, what a resume needs. Lines that cannot be read later without waiting are read now. */
 export function firstLoad(store: Store, key: ThreadKey, toGoOn: boolean): Promise<Loaded | undefined> {
   return loadThread(store, key, store.linesSync === undefined ? 0 : toGoOn ? "snapshot" : "rest");
 }

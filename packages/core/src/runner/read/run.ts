@@ -8,11 +8,11 @@ import type { PauseType } from "../../lifecycle.ts";
 import type { Finish, Message, Usage } from "../../message.ts";
 import type { Feed, Reader } from "./feed.ts";
 
-/** Which segment of which run a result is of. */
+/** The run and the segment of a result. */
 export interface RunPlace {
   readonly runId: string;
   readonly segment: number;
-  /** Of the whole run so far. */
+  /** The usage of the whole run so far. */
   readonly usage: Usage;
 }
 
@@ -25,10 +25,10 @@ export type RunResult<Out = unknown> = RunPlace &
         readonly interruptType: PauseType;
         readonly handle: Handle;
         readonly interrupts: readonly Interrupt[];
-        /** The same as the root sees it: nested, level by level. */
+        /** The interrupts as the root agent sees them, nested by agents. */
         readonly interrupt: InterruptView;
         readonly partialText: string;
-        /** What `onInterrupt` hooks of the root said about it; not there where they said nothing. */
+        /** The messages of the root's `onInterrupt` hooks. Absent if there are none. */
         readonly said?: readonly Message[];
       }
     | { readonly status: "failed"; readonly error: BelayError }
@@ -39,7 +39,7 @@ export type RunResult<Out = unknown> = RunPlace &
 export interface Started {
   readonly runId: string;
   readonly segment: number;
-  /** The seq of the `state` fact that says so. */
+  /** The seq of the `state` fact that begins it. */
   readonly seq: number;
 }
 
@@ -67,7 +67,7 @@ export class LiveRun implements Run<never> {
   #start: (started: Started) => void = () => {};
   #refuse: (error: BelayError) => void = () => {};
   #resolve: (result: RunResult<never>) => void = () => {};
-  /** Readers that came before it was known where the run begins. */
+  /** Readers that were made before the place of the run was known. */
   #early: Reader[] | undefined = [];
   #open: Set<Reader> | undefined;
   #from: number | undefined;

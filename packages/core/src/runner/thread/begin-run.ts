@@ -1,5 +1,5 @@
-// How a run begins, and how it goes on, in this process. Refusals that the session can know are thrown before anything
-// changes (R4); what only the store knows is for the opening.
+// Begins and resumes a run in this process. Refusals that the session can judge are thrown before anything changes (R4). The
+// opening judges those that depend on the store.
 
 import { belayError } from "../../error.ts";
 import type { Taken } from "../../journal/state.ts";
@@ -38,8 +38,8 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   return thread.start(place, newRun(thread, place, inputs, begin, options), options);
 }
 
-/** Narrows a resume to the pause that has this token, or that a worker continues by itself. */
-export type OnlyPause = Pick<Going, "tokenHash" | "ofPause">;
+/** Narrows a resume to the pause that has this token, or that a worker continues by itself; with the row of its input. */
+export type OnlyPause = Pick<Going, "tokenHash" | "ofPause" | "row">;
 
 /** Begins the next segment of the last run. */
 export function resumeRun(thread: LiveThread, options: ResumeOptions, only: OnlyPause = {}): LiveRun {
@@ -77,7 +77,7 @@ function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
 }
 
 /** Returns a run that follows the one that was taken there, in whichever process that runs. */
-export function followed(thread: LiveThread, taken: Taken): LiveRun {
+function followed(thread: LiveThread, taken: Taken): LiveRun {
   const run = new LiveRun(thread.key.threadId, taken.runId, taken.segment, thread.feed);
   void follow(thread, taken, run);
   return run;

@@ -25,6 +25,7 @@ async function close(thread: LiveThread): Promise<void> {
   await thread.tenure?.close(stop);
   thread.hot.dropAll();
   thread.recall.forget();
+  thread.letLie();
   thread.feed.closed(thread);
   // The program may end after this: its processes do so before.
   await thread.hot.gone;

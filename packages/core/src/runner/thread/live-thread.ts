@@ -1,8 +1,8 @@
-// A thread as this process has it: what is known of it, what runs, what waits in memory, who reads. A session is its
-// public face, and what a session is asked for is done by the files beside this one. Invariants:
+// A thread in this process: its fold, its tenure, the code that waits in memory, and its feed. A session is its public face,
+// and the files beside this one do the work of the session's verbs. Invariants:
 // 1. At most one tenure at a time: only its writer writes.
 // 2. Guards flip at once, events follow (R4).
-// 3. What runs, or waits here for a person, keeps the session: the runner only knows it weakly.
+// 3. A tenure, and code that waits here for a person, keep the session in memory. The runner refers to it weakly.
 
 import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
@@ -10,7 +10,7 @@ import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { ThreadKey } from "../../store/store.ts";
+import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { IdleFacts } from "../decide/idle.ts";
@@ -26,23 +26,24 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
 import { follow } from "./follow.ts";
 import { hasNotices, notify } from "./notify.ts";
+import { OwnerSeen } from "./owner-seen.ts";
 import type { Slots } from "./slots.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
-/** What the runner is to its sessions. */
+/** The parts of a runner that its sessions use. */
 export interface SessionHost {
   readonly setup: RunnerSetup;
   running(tenure: Tenure): void;
   stopped(tenure: Tenure): void;
-  /** Whoever opens it from now on gets another session. */
+  /** Removes a session: the next call of open() makes another one. */
   closed(thread: LiveThread): void;
-  /** Of that thread, the same for all of its sessions. */
+  /** Returns the feed of a thread. All of its sessions share one. */
   feed(threadId: string): Feed;
   /** Bounds the threads that run for work(), enqueue() and send(). */
   readonly slots: Slots;
-  /** False once it lets go of its threads: nothing begins any more. */
+  /** Returns false when the runner is letting go of its threads: no run begins any more. */
   accepts(): boolean;
-  /** The runs and resumes of that thread that were asked for and have not begun, in order. */
+  /** Returns the runs and resumes of a thread that were asked for and have not begun, in order. */
   ahead(threadId: string): readonly Promise<void>[];
 }
 
@@ -66,23 +67,25 @@ export class LiveThread implements TenureHost, HotHost {
   readonly recall: Recall;
   /** The time in which this process has the lease, or is about to take it. */
   tenure: Tenure | undefined;
-  /** Calls that were left behind and still run; they outlive the stretch that began them. */
+  /** Calls that were left behind and still run. They outlive the segment that began them. */
   readonly behind: string[] = [];
+  /** Another process that has the thread. */
+  readonly #owner: OwnerSeen;
   /** Code that waits for a person in memory. */
   readonly hot: HotSession;
-  /** What that code takes as answers, by request. */
+  /** The schemas of the answers that this code takes, by request. */
   readonly schemas = new AnswerSchemas();
   /** The stop of the thread at rest that is being written. */
   stopping: RestingStop | undefined;
-  /** Settles when it is closed; undefined while nobody has asked for that. */
+  /** Settles when the session is closed. Undefined until close() is called. */
   closing: Promise<void> | undefined;
-  /** Somebody has deleted the thread. */
+  /** True if the thread was deleted. */
   isGone = false;
-  /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
+  /** Called when a run has ended and inputs have arrived meanwhile. It belongs to the session, and so keeps it in memory. */
   readonly #moreCame: () => void;
-  /** True if hooks hear of facts on record. */
+  /** True if hooks are called for facts on record. */
   #isHeard: boolean | undefined;
-  /** The fence of a lease that could not be given back. */
+  /** The fence of a lease that could not be returned. */
   #held: number | undefined;
 
   constructor(host: SessionHost, key: ThreadKey, agent: Definition, deps: unknown, moreCame: () => void) {
@@ -94,20 +97,26 @@ export class LiveThread implements TenureHost, HotHost {
     this.deps = deps;
     this.#moreCame = moreCame;
     this.hot = new HotSession(setup.hot, this);
-    this.recall = new Recall(setup.store, key, () => this.#isGone());
+    this.#owner = new OwnerSeen(setup, key, () => this.lookAgain());
+    this.recall = new Recall(setup.store, key, { gone: () => this.#isGone(), saw: (row) => this.#saw(row) });
     this.feed = host.feed(key.threadId);
   }
 
   get state(): SessionState {
     if (this.running !== undefined) return this.running.state?.state ?? "running";
     const { state } = this.standing;
-    return state === "running" ? "paused" : state;
+    return state === "running" && !this.isElsewhere ? "paused" : state;
+  }
+
+  /** True if another process was running the thread when this one last read it. */
+  get isElsewhere(): boolean {
+    return this.tenure === undefined && this.#owner.isThere;
   }
 
   get pauseType(): PauseType | undefined {
     if (this.running !== undefined) return undefined;
     const { state, pauseType } = this.standing;
-    return state === "running" ? "crash" : pauseType;
+    return state === "running" && !this.isElsewhere ? "crash" : pauseType;
   }
 
   get standing(): Standing {
@@ -129,7 +138,7 @@ export class LiveThread implements TenureHost, HotHost {
     return this.tenure !== undefined;
   }
 
-  /** Resolves when the present stretch is on record, or to why it could not begin. */
+  /** Resolves when the present segment is on record, or to the error that kept it from beginning. */
   get opening(): Tenure["opening"] {
     return this.running?.opening ?? Promise.resolve(undefined);
   }
@@ -145,6 +154,9 @@ export class LiveThread implements TenureHost, HotHost {
     if (this.running !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
     }
+    if (this.isElsewhere && this.state === "running") {
+      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.standing.runId ?? "" });
+    }
   }
 
   place(runId: string, segment: number): FramePlace {
@@ -152,7 +164,7 @@ export class LiveThread implements TenureHost, HotHost {
     return { threadId: this.key.threadId, runId, segment, agentName: name, runPath: name };
   }
 
-  /** The stretch that the thread rests after. */
+  /** Returns the place of the last segment. */
   resting(): FramePlace {
     const { runId, segment } = this.standing;
     return this.place(runId ?? this.setup.clock.id(), Math.max(segment, 1));
@@ -170,7 +182,7 @@ export class LiveThread implements TenureHost, HotHost {
     return tenure.run;
   }
 
-  /** A tenure for the calls that people answered. */
+  /** Begins a tenure for answered calls. */
   startCalls(opening: Opening, row?: string): Tenure {
     const tenure = this.#tenureFor(this.resting(), { mayCallModel: false, row });
     this.tenure = tenure;
@@ -185,7 +197,7 @@ export class LiveThread implements TenureHost, HotHost {
     return tenure;
   }
 
-  /** One append without a run. */
+  /** Makes one append without a run. */
   async append(make: IdleFacts, row?: string): Promise<void> {
     let head = 0;
     const seen: IdleFacts = (place, state) => {
@@ -193,25 +205,38 @@ export class LiveThread implements TenureHost, HotHost {
       return make(place, state);
     };
     await appendIdle(this, this.resting(), this.recall, seen, row);
+    this.#owner.saw(undefined);
     const now = this.recall.now();
     this.hot.check(head, now);
     this.hot.restsAt(now);
   }
 
-  /** Reads the thread from the store. While a run of ours writes, it alone changes the fold. */
+  /** Reads the thread from the store. During a tenure of this process, only its writer changes the fold. */
   async refresh(): Promise<void> {
     if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
   }
 
-  /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
+  /** Reads the thread if another process has written to it. Never rejects: if the store fails, so does the next append. */
   async lookAgain(): Promise<void> {
     if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
-      if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
+      if (row === undefined || this.isWriting) return;
+      if (row.head > this.standing.head) await this.refresh();
+      else if (row.head === this.standing.head) this.#saw(row);
     } catch {
-      // As said.
+      // The next append finds out.
     }
+  }
+
+  /** The store shows the thread as this session knows it, with this row. */
+  #saw(row: ThreadRow | undefined): void {
+    this.#owner.saw(this.standing.state === "running" ? row?.lease : undefined);
+  }
+
+  /** It is closed: what other processes do with the thread is not read any more. */
+  letLie(): void {
+    this.#owner.end();
   }
 
   load(fresh: boolean, whole: boolean): Promise<ThreadState> {
@@ -223,6 +248,7 @@ export class LiveThread implements TenureHost, HotHost {
   }
 
   opened(_tenure: Tenure, state: ThreadState): void {
+    this.#owner.saw(undefined);
     this.recall.hold(state);
   }
 
@@ -230,11 +256,12 @@ export class LiveThread implements TenureHost, HotHost {
     this.tenure = tenure.next;
     this.host.stopped(tenure);
     if (state !== undefined) this.hot.restsAt(state);
-    // It had the thread, and lost it.
+    // The tenure had the lease, and lost it.
     else if (tenure.state !== undefined) this.hot.dropAll();
-    // Where it failed the store may know more; whoever writes next finds out by its refusal.
     const known = state ?? tenure.state;
     if (known !== undefined) this.recall.settleOn(known);
+    // It failed: another process may have the thread by now.
+    if (state === undefined && tenure.state !== undefined && this.closing === undefined) void this.lookAgain();
     if (state?.state === "completed" && tenure.mail) this.#moreCame();
   }
 
@@ -249,39 +276,40 @@ export class LiveThread implements TenureHost, HotHost {
       await this.setup.store.release(this.key, fence);
       if (this.#held === fence) this.#held = undefined;
     } catch {
-      // The store still fails: it is tried again, or the lease lapses.
+      // The store still fails. The next tenure tries again, or the lease lapses.
     }
   }
 
-  /** Calls the hooks that hear of facts on record. */
+  /** Calls the hooks for facts on record. */
   recorded(facts: readonly Fact[]): void {
     this.#isHeard ??= hasNotices(this);
     if (this.#isHeard) notify(this, facts);
   }
 
-  /** Code that waits for a person has something to record. */
+  /** Begins a tenure to record the results of code that waits for a person. */
   wake(): void {
     const { live } = this;
     if (live !== undefined) {
-      // Whatever is under way takes it along, or leaves it to us.
+      // The present tenure may record them with its own facts. If it does not, the next one does.
       void live.over.then(() => this.hot.isWaiting && this.wake());
       return;
     }
     if (this.closing !== undefined || !this.host.accepts()) return;
     const tenure = this.startCalls(unmoved(woken, this.hot.head));
-    // Whoever has the thread now begins the code again from its record.
+    // Another process has the thread, and begins the code again from its record.
     void tenure.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
   }
 
-  /** Nobody hears of what is there under its name by now. */
+  /** Ends the session: its thread was deleted. A thread made again under the same name is another one. */
   #isGone(): void {
     this.isGone = true;
+    this.#owner.end();
     this.hot.dropAll();
     this.feed.gone(this);
     this.host.closed(this);
   }
 
-  /** Somebody may write: what waits here for a person then goes on elsewhere. */
+  /** Watches for appends of other processes: then the code that waits here for a person continues there. */
   watch(): () => void {
     return this.setup.store.watch(this.key, () => void this.#dropIfMoved(), "append", true);
   }
@@ -293,7 +321,7 @@ export class LiveThread implements TenureHost, HotHost {
   }
 }
 
-/** Where somebody has written since, whoever has the thread begins that code again. */
+/** Refuses the opening if another process has written since: that process begins the code again. */
 function unmoved(opening: Opening, head: number): Opening {
   return (state, ...rest) => {
     if (state.head === head) return opening(state, ...rest);

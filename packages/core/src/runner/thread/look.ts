@@ -10,15 +10,15 @@ import type { LookOptions } from "../given/options.ts";
 import { ThreadDesk } from "../write/desk.ts";
 import type { LiveThread } from "./live-thread.ts";
 
-/** What the rules say of a call. */
+/** Returns the verdict of the rules on a call. */
 export async function lookAtCall(thread: LiveThread, tool: string, args: Json): Promise<Verdict> {
-  // Somebody may have been allowed more meanwhile, elsewhere.
+  // Another process may have recorded a rule meanwhile.
   const { live } = thread;
   const state = live?.state ?? (await thread.recall.load(live === undefined));
   return thread.agent.verdict(onlooker(thread, state), tool, toJson(args, "Arguments"));
 }
 
-/** Where the run of a graph stands: of the one that is named, of the whole, or of the one in which something waits. */
+/** Returns the checkpoint of a graph: of the one that is named, of the root, or of the innermost one in which a request waits. */
 export async function lookAtGraph(thread: LiveThread, { to }: LookOptions): Promise<Checkpoint | undefined> {
   const { agent, running, recall } = thread;
   const state = running?.state ?? (await recall.load(!thread.isWriting));

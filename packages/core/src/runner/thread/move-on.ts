@@ -1,9 +1,11 @@
-// What a worker does with one thread.
+// Moves one thread for a worker.
 
 import { belayError } from "../../error.ts";
 import { waitsForResume } from "../../interrupt/interrupt.ts";
+import type { PauseType } from "../../lifecycle.ts";
 import { commandIn } from "../decide/command.ts";
 import { restsOn, setAside } from "../decide/idle.ts";
+import { type Known, type ResumeMail, resumeIn } from "../decide/mail.ts";
 import type { LiveRun } from "../read/run.ts";
 import { resumeRun } from "./begin-run.ts";
 import { doorOf } from "./door.ts";
@@ -12,17 +14,21 @@ import { startQueued } from "./start-queued.ts";
 import { submit } from "./submit.ts";
 
 /**
- * Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only
- * crashes is set aside. `lastTries` are the threads here that the next crash sets aside: they go on one by one, each until it
- * has made a step. Two of them at once would both be taken for the one that killed the process.
+ * Continues a crashed thread, or starts the input that waits, up to the next end or pause. Throws if it could not, and if it
+ * sets aside a thread that only crashes. `lastTries` are the threads here that the next crash sets aside. They run one by one,
+ * each until it has made a step: of two at once, both would be counted as the one that killed the process.
  */
 export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries: Set<LiveThread>): Promise<void> {
   if (thread.running !== undefined) return;
   await thread.tenure?.over;
   const { threadId } = thread.key;
+  const said = await inputFor(thread);
   const isToGoOn = thread.standing.interrupts.some((each) => waitsForResume(each) || each.kind === "manual");
-  if (thread.pauseType === "tool_interrupt" && isToGoOn) {
-    // Answers do not speak for whoever is to go on past a node, or has paused it.
+  if (said !== undefined) {
+    const { messages: input, by, mode } = said.mail;
+    await ended(resumeRun(thread, { input, by, mode }, { ofPause: thread.pauseType, row: said.key }));
+  } else if (thread.pauseType === "tool_interrupt" && isToGoOn) {
+    // Answered requests do not resume a thread that a person has paused, or that stopped at a node.
     await putAway(thread);
     await thread.tenure?.over;
     await thread.append(restsOn(thread.setup.clock.now()));
@@ -35,7 +41,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
       throw belayError("THREAD_SET_ASIDE", { threadId, crashes });
     }
     const isLast = crashes === mostCrashes - 1;
-    // With a step on record the crashes before it count no more; not so while it has not even begun.
+    // A step on record ends the count of crashes. The beginning of a run is no step.
     const isStuck = ({ running }: LiveThread) => (running?.state?.crashes ?? mostCrashes) > 0;
     if (isLast && [...lastTries].some(isStuck)) return;
     if (isLast) lastTries.add(thread);
@@ -52,7 +58,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
   for (let run = runOf(thread); run !== undefined; run = runOf(thread)) await ended(run);
 }
 
-/** What a run fails with is on record, unless the store failed it. */
+/** Throws the error of a failed run if it is not on record: the store failed. */
 async function ended(run: Pick<LiveRun, "result">): Promise<void> {
   const result = await run.result;
   if (result.status === "failed" && result.error.code.startsWith("STORE_")) throw result.error;
@@ -62,12 +68,26 @@ function runOf({ running }: LiveThread): LiveRun | undefined {
   return running?.run;
 }
 
-/** Answers that came too late for what a person has stopped since: left there, they would be looked at again and again. */
+/** Pauses that a person's words end. A crash is continued in any case: they wait as a steer. */
+const FOR_WORDS: ReadonlySet<PauseType | undefined> = new Set(["user_interrupt", "manual", "tool_interrupt"]);
+
+/** Returns the last input that is to resume the thread: those before it enter with it. Answers that wait come first. */
+async function inputFor({ setup, key, pauseType }: LiveThread): Promise<Known<ResumeMail> | undefined> {
+  if (!FOR_WORDS.has(pauseType)) return undefined;
+  const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
+  const rows = loaded?.commands.filter(({ kind }) => kind === "answer") ?? [];
+  const inputs = rows.map(resumeIn);
+  const [last, mail] = [rows.at(-1), inputs.at(-1)];
+  if (last === undefined || mail === undefined || inputs.includes(undefined)) return undefined;
+  return { key: last.key, at: last.at, mail };
+}
+
+/** Consumes answers to requests that a person has stopped since. Left in the store, they would bring the worker back again and again. */
 async function putAway(thread: LiveThread): Promise<void> {
   const { setup, key } = thread;
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
   for (const command of loaded?.commands ?? []) {
-    if (command.kind !== "answer") continue;
+    if (command.kind !== "answer" || resumeIn(command) !== undefined) continue;
     await submit(doorOf(thread), commandIn(key, command), {}, true).catch(() => {});
   }
 }

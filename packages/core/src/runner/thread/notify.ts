@@ -1,4 +1,4 @@
-// Hooks that hear of facts on record: a request, a pause, the end of a run. They are called in the process that recorded the
+// Calls the hooks for facts on record: a request, a pause, the end of a run. They are called in the process that recorded the
 // fact, at most once, and no step waits for them.
 
 import type { Definition } from "../../agent.ts";
@@ -51,7 +51,7 @@ function call({ agent, setup, deps }: Noticing, name: (typeof NAMES)[number], fa
   const { threadId, runId, segment, agentName, runPath } = fact;
   const place = { threadId, runId, segment, agentName, runPath };
   for (const hook of hooksNamed(setup.hooks, own.hooks, name) ?? []) {
-    // Not before the caller of the append has heard of it.
+    // After the caller of the append has resumed.
     setImmediate(async () => {
       try {
         await hook({ ...place, deps, ...frozen(more) } as never);

@@ -1,5 +1,5 @@
-// session.observe(): something an agent is to know, and not to answer. It is a command like a steer, so that it is never
-// lost; where nothing runs and nothing is open, it becomes part of the history at once.
+// session.observe(): a message that an agent is to know, and not to answer. It is a row like a steer, so that it is never lost.
+// If nothing runs and no request is open, it enters the history at once.
 
 import type { Definition } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
@@ -17,7 +17,7 @@ import type { Setup } from "../given/setup.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { send } from "./send.ts";
 
-/** Resolves to its id when nothing can lose it; to none where a hook let it go. */
+/** Sends a message to observe. Resolves to its id when the store has it; to undefined if a hook dropped it. */
 export async function observe(
   thread: LiveThread,
   given: string | Pick<Message, "parts">,
@@ -35,11 +35,11 @@ export async function observe(
   return id;
 }
 
-/** What waits to be known enters a history that rests. Refused means that somebody takes it along. */
+/** Adds the messages that wait to the history of a thread at rest. If another process has the thread, it adds them. */
 export async function takeObserved(thread: LiveThread): Promise<void> {
   const { setup, key } = thread;
   const rests = () => !thread.isWriting && (thread.state === "initialized" || thread.state === "completed");
-  // Others may have moved it since.
+  // Another process may have moved the thread since.
   await thread.refresh().catch(() => {});
   if (!rests() || !thread.host.accepts() || thread.closing !== undefined) return;
   try {
@@ -51,7 +51,7 @@ export async function takeObserved(thread: LiveThread): Promise<void> {
   }
 }
 
-/** The text and files of it; of other messages, such as an agent's reply, the rest is left out. */
+/** Returns the text and the files of a message. The other parts, of an agent's reply for example, are left out. */
 function readObserved(given: string | Pick<Message, "parts">): Spoken {
   const parts = typeof given === "string" ? undefined : (given?.parts ?? []);
   if (parts !== undefined && !Array.isArray(parts))
@@ -61,7 +61,7 @@ function readObserved(given: string | Pick<Message, "parts">): Spoken {
   return said;
 }
 
-/** Hooks are told by a TypeError what is wrong with their message. A caller gets a typed refusal. */
+/** Returns the message of a hook's TypeError as a refusal with a code. */
 function orInvalid<T>(read: () => T): T {
   try {
     return read();
@@ -76,7 +76,7 @@ function isSayable(part: Message["parts"][number]): boolean {
   return type === "text" || type === "file";
 }
 
-/** What hooks have to say around it. */
+/** The hooks around an observed message. */
 class ObserveHooks {
   readonly #host: HookHost;
   readonly #agent: Definition;
@@ -86,7 +86,7 @@ class ObserveHooks {
     this.#agent = agent;
   }
 
-  /** What they make of it; null where they let it go. Rejects with HOOK_FAILED. */
+  /** Returns the message after the hooks; null if one dropped it. Rejects with HOOK_FAILED. */
   async before(message: Spoken): Promise<Spoken | null> {
     const hooks = hooksNamed(this.#host.desk.hooks, this.#agent.hooks, "beforeObserve") ?? [];
     for (const hook of hooks) {
@@ -108,7 +108,7 @@ function info(message: Spoken | null): object {
   return { message };
 }
 
-/** What waits to be known, oldest first. */
+/** Returns the messages that wait to be observed, the oldest first. */
 async function observedIn(store: Store, key: ThreadKey): Promise<readonly Command[]> {
   const loaded = await store.load(key, Number.MAX_SAFE_INTEGER);
   return (loaded?.commands ?? []).filter(
@@ -116,7 +116,7 @@ async function observedIn(store: Store, key: ThreadKey): Promise<readonly Comman
   );
 }
 
-/** Lets it into a history that rests; a thread that does not takes it along when it goes on. */
+/** Adds the messages to a history at rest. A thread that runs takes them at its next boundary. */
 function observed(key: ThreadKey, commands: readonly Command[], now: number): IdleFacts {
   return (place, { state, threadId }) => {
     if (state !== "initialized" && state !== "completed") {

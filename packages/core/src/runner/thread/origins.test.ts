@@ -356,7 +356,8 @@ describe("as one knows it from AgentScope", () => {
     const first = kit.session.interrupt({ reason: "enough" });
     await reached.opened;
     const second = kit.session.interrupt({ force: true });
-    await expect(openKit([], { store: inner })).rejects.toMatchObject({ code: "THREAD_BUSY" });
+    const meanwhile = await openKit([], { store: inner });
+    expect(() => meanwhile.session.resume()).toThrow(expect.objectContaining({ code: "ALREADY_RUNNING" }));
     hold.open();
     expect(await second).toBe(await first);
     const other = await openKit([" more"], { store: inner });

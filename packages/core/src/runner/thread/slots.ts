@@ -7,6 +7,8 @@ export class Slots {
   readonly #held = new Map<string, number>();
   /** Work that waits for a slot, by thread, the oldest first. */
   readonly #waiting = new Map<string, () => unknown>();
+  /** Names each wait of `free()`: several may be for one thread. */
+  #waits = 0;
 
   constructor(limit: number) {
     this.limit = limit;
@@ -38,7 +40,9 @@ export class Slots {
     for (;;) {
       const taken = this.take(threadId);
       if (taken !== undefined) return taken;
-      await new Promise<void>((freed) => this.later(`${threadId} ${this.#waiting.size}`, freed));
+      this.#waits += 1;
+      const wait = `${threadId} ${this.#waits}`;
+      await new Promise<void>((freed) => this.later(wait, freed));
     }
   }
 

@@ -1,4 +1,4 @@
-// What waits for a thread that has come to rest is taken up.
+// Starts the inputs that wait for a thread, when it has come to rest.
 
 import { report } from "../../hooks/call-hooks.ts";
 import { type InputMail, inputFactsOf, read } from "../decide/mail.ts";
@@ -6,17 +6,17 @@ import { newRun } from "../decide/openings.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { takeObserved } from "./observe.ts";
 
-/** A run has ended, and more has come meanwhile. Nobody waits for this: what cannot be read is told to the log. */
+/** Takes up the commands that arrived during a run that has ended. No caller waits for this: failures go to the log. */
 export async function startWaiting(thread: LiveThread): Promise<void> {
   await takeObserved(thread).catch(() => {});
   await startQueued(thread).catch((error) => report({ place: thread.resting(), desk: thread.setup }, error));
 }
 
-/** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. */
+/** Starts a run with the oldest input that waits, if the thread is idle and no person has to act first. */
 export async function startQueued(thread: LiveThread): Promise<void> {
   if (thread.isWriting) return;
   const { setup, key } = thread;
-  // Others may have moved it since.
+  // Another process may have moved the thread since.
   await thread.refresh().catch(() => {});
   if (thread.isGone) return;
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
@@ -34,12 +34,12 @@ export async function startQueued(thread: LiveThread): Promise<void> {
     inputFactsOf(place, command.key, "input", { ...mail, messages }, at);
   const run = thread.start(place, newRun(thread, place, mail.messages, begin));
   void run.result.then(giveBack);
-  // Somebody took it back, or took it, in the meantime: the next one is due.
+  // The input was withdrawn or consumed meanwhile: the next one is due.
   void run.result.then((result) => {
     if (result.status !== "failed") return;
     const { code } = result.error;
     if (code === "INPUT_WITHDRAWN") void startQueued(thread);
-    // It has never begun, the input waits as before, and nobody looks at this run.
+    // The run has not begun, the input waits as before, and no caller has this run.
     else if (code === "HOOK_FAILED" && thread.state !== "error") report({ place, desk: setup }, result.error);
   });
 }

@@ -1,16 +1,16 @@
-// What was sent to a thread and is not part of it yet: for whoever shows a queue, also one that an earlier process left.
+// Lists the commands that wait for a thread, for pages that show a queue. An earlier process may have left some.
 
 import type { Json } from "../../json.ts";
 import type { Message, Outcome } from "../../message.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
-import { type InputMail, type LateMail, read } from "../decide/mail.ts";
+import { type InputMail, type LateMail, read, resumeIn } from "../decide/mail.ts";
 import { loadThread } from "../read/read-facts.ts";
 
 /** A command that was sent to a thread and is not part of it yet. */
 export type Waiting =
   | {
       readonly kind: "steer" | "input" | "observe";
-      /** For withdraw(). */
+      /** The id to give to withdraw(). */
       readonly id: string;
       readonly at: number;
       readonly by?: string;
@@ -40,19 +40,26 @@ export function waitingIn(key: ThreadKey, commands: readonly Command[]): readonl
     switch (kind) {
       case "input":
       case "steer": {
-        const { messages, by, observed } = read<InputMail>(key, command);
-        const parts = messages.map((message) => ({ parts: message.parts }));
-        return [{ kind: observed ? "observe" : kind, id, at, ...(by !== undefined && { by }), messages: parts }];
+        const mail = read<InputMail>(key, command);
+        return [said(mail.observed ? "observe" : kind, command, mail)];
       }
       case "late": {
         const { callId, tool, outcome, output } = read<LateMail>(key, command);
         return [{ kind, id, at, callId, tool, outcome, output }];
       }
+      case "answer": {
+        const mail = resumeIn(command);
+        return mail === undefined ? [] : [said("steer", command, mail)];
+      }
       case "stop":
-      case "answer":
         return [];
       default:
         return kind satisfies never;
     }
   });
+}
+
+function said(kind: "steer" | "input" | "observe", { key: id, at }: Command, { messages, by }: InputMail): Waiting {
+  const parts = messages.map((message) => ({ parts: message.parts }));
+  return { kind, id, at, ...(by !== undefined && { by }), messages: parts };
 }

@@ -312,7 +312,7 @@ export class ThreadDesk implements Desk {
   }
 }
 
-/** Repeats a message to a nested agent at the root of the run, for people to see. */
+/** Repeats a message to a nested agent at the root of the run, where callers see it. */
 function kept(facts: readonly Fact[], { runPath }: FramePlace): readonly Fact[] {
   const end = runPath.indexOf("/");
   if (end === -1) return facts;

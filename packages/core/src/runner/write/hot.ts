@@ -1,8 +1,8 @@
 // Code that waits for a person and stays in memory. Invariants:
-// 1. It is a cache: what is dropped here is begun again from its recorded steps by whoever has the thread (Q1).
-// 2. What is kept is of the thread as it was at its last pause: once anybody has written to it since, all of it is
-//    dropped, so that the same code never runs here and elsewhere.
-// 3. What nobody will go on with is dropped: its call has ended, or is no longer open.
+// 1. It is a cache. If code is dropped here, the process that has the thread begins it again from its recorded steps (Q1).
+// 2. It belongs to the thread as of its last pause. If another process has written since, all of it is dropped, so that the
+//    same code never runs in two processes.
+// 3. Code whose call has ended, or is no longer open, is dropped.
 
 import type { Hot, HotCode } from "../../frame.ts";
 import type { ThreadState } from "../../journal/state.ts";
@@ -35,25 +35,25 @@ interface Place {
   readonly hot: Hot;
 }
 
-/** Whose code it is. */
+/** The thread that the code belongs to. */
 export interface HotHost {
-  /** Some of it has something to record. */
+  /** Called when code has results to record. */
   wake(): void;
-  /** Has others' writing looked at from now on, and returns how to end that. */
+  /** Watches for appends of other processes. Returns the call that ends the watch. */
   watch(): () => void;
 }
 
 export class HotSession implements HotCode {
   readonly #room: HotRoom;
   readonly #host: HotHost;
-  /** By address; undefined, like the next one, until there is some: most sessions never have any. */
+  /** By address. Undefined until there is some, like the next one: most sessions never have any. */
   #places: Map<string, Place> | undefined;
-  /** Those that have something to record. */
+  /** The code that has results to record. */
   #waiting: Set<string> | undefined;
   #unwatch: (() => void) | undefined;
-  /** Processes of code that was dropped, by their end, and how to force that. */
+  /** The processes of dropped code: the promise of their end, and the call that forces it. */
   #leaving: Map<Promise<unknown>, () => void> | undefined;
-  /** The head of the thread at the pause that it was kept over. */
+  /** The head of the thread at the pause over which the code was kept. */
   #head = 0;
 
   constructor(room: HotRoom, host: HotHost) {
@@ -89,12 +89,12 @@ export class HotSession implements HotCode {
     void gone.then(() => this.#leaving?.delete(gone));
   }
 
-  /** Resolves when nothing is left of what was dropped; undefined where nothing is. */
+  /** Resolves when the processes of dropped code have ended. Undefined if there are none. */
   get gone(): Promise<unknown> | undefined {
     return this.#leaving?.size ? Promise.all(this.#leaving.keys()) : undefined;
   }
 
-  /** No grace is left for what was dropped. */
+  /** Ends the grace of dropped code. */
   force(): void {
     for (const force of this.#leaving?.values() ?? []) force();
   }
@@ -107,13 +107,13 @@ export class HotSession implements HotCode {
     return this.#head;
   }
 
-  /** The thread rests here. */
+  /** Keeps the code over a pause, but for the code that the pause has ended. */
   restsAt(state: ThreadState): void {
     this.#head = state.head;
     this.#dropEnded(state);
   }
 
-  /** Somebody goes on with the thread that had `head`, and is now `state`. */
+  /** Drops all code if another process has written since the pause. A tenure begins with `state`; the head before it was `head`. */
   check(head: number, state: ThreadState): void {
     if (head !== this.#head) this.dropAll();
     else this.#dropEnded(state);
@@ -130,7 +130,7 @@ export class HotSession implements HotCode {
   #dropEnded(state: ThreadState): void {
     if (this.#places === undefined || this.#places.size === 0) return;
     const open = new Set<string>();
-    // A stop withdraws what it waits for: then it begins again.
+    // A stop withdraws the request that it waits for. Then the code begins again.
     const stopped = state.pauseType === "user_interrupt" || state.pauseType === "manual";
     const underWay = (state.state === "paused" && !stopped) || state.state === "running";
     for (const { path, runId, ended, calls } of state.scopes.values()) {

@@ -1,7 +1,7 @@
-// What calls that were left behind gave in the end, on its way to the store (S5). Invariants:
-// 1. What the store does not take is tried again as long as the runner is open: its key makes another try harmless.
-// 2. Closing the runner ends all waits: each has one more try, and then the log is told what is lost. A store that does not
-//    answer is not waited for without end.
+// Sends the results of calls that were left behind to the store (S5). Invariants:
+// 1. A result that the store does not take is sent again while the runner is open: its key makes another try harmless.
+// 2. Closing the runner ends all waits. Each result has one more try, and then the log names what is lost. A store that does
+//    not answer is not waited for without end.
 // 3. Nothing here keeps a process alive.
 
 import type { Clock } from "../../clock.ts";
@@ -11,7 +11,7 @@ import type { Command, Store, ThreadKey } from "../../store/store.ts";
 
 export interface LateParcel {
   readonly key: ThreadKey;
-  /** When the thread was made: one made again under its name made no such call. */
+  /** When the thread was made. A thread made again under the same name made no such call. */
   readonly since: number | undefined;
   readonly command: Command;
   readonly place: { readonly runId: string; readonly agentName: string; readonly runPath: string };
@@ -23,7 +23,7 @@ const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 30_000;
 const LAST_TRY_MS = 1_000;
 
-/** The store may be back later; of anything else another try finds the same. */
+/** The errors after which it tries again: the store may be back later. */
 const PASSING = new Set(["STORE_FAILED", "STORE_FULL"]);
 
 export class LatePost {
@@ -31,7 +31,7 @@ export class LatePost {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #sending = new Map<LateParcel, Promise<boolean>>();
-  /** End the waits that are under way. */
+  /** The calls that end the present waits. */
   readonly #waits = new Set<() => void>();
   #closed = false;
 
@@ -41,14 +41,14 @@ export class LatePost {
     this.#log = log;
   }
 
-  /** True where it waits in the store now and did not before. Never rejects. */
+  /** Resolves to true if the result waits in the store now and did not before. Never rejects. */
   send(parcel: LateParcel): Promise<boolean> {
     const sent = this.#send(parcel).finally(() => this.#sending.delete(parcel));
     this.#sending.set(parcel, sent);
     return sent;
   }
 
-  /** Resolves when nothing is under way any more. What comes later has one try. */
+  /** Resolves when no result is on its way any more. A later one has one try. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#waits) end();
@@ -100,13 +100,13 @@ export class LatePost {
 
   #lost({ key, place, callId, tool }: LateParcel, thrown: unknown): void {
     const { threadId } = key;
-    // Deleted meanwhile: there is nobody to tell.
+    // The thread was deleted meanwhile.
     if (thrown instanceof BelayError && thrown.code === "THREAD_UNKNOWN") return;
     const error = belayError("LATE_LOST", { threadId, callId, tool, reason: errorText(thrown) }, thrown);
     try {
       this.#log({ level: "warn", error, threadId, ...place });
     } catch {
-      // A log that fails, too, is past helping.
+      // The log fails, too.
     }
   }
 }

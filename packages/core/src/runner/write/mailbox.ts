@@ -2,7 +2,7 @@
 // 1. A command has no effect until an append consumes it (F3); a stop alone acts at once, and is consumed by the
 //    append that records it. Reading one twice is harmless: it is known by its key.
 // 2. A stop is for one segment of one run: one that comes too late for it hits nothing else (S2).
-// 3. One that cannot be read holds up no other: it stays where it is, and is told (C4).
+// 3. A row that cannot be read holds up no other: it stays in the store, and the damage is reported (C4).
 
 import { BelayError } from "../../error.ts";
 import type { Action, ActionEvent, Fact, InputQueuedEvent, ToolLateEvent } from "../../event.ts";
@@ -22,6 +22,7 @@ import {
   queuedFacts,
   queuedMail,
   read,
+  resumeIn,
   type StopMail,
 } from "../decide/mail.ts";
 
@@ -36,16 +37,16 @@ export class Mailbox {
   #steers: Known<InputMail>[] = [];
   #lates: Known<LateMail>[] = [];
   #fresh: InputQueuedMail[] = [];
-  /** Inputs for the next run have come: also those that the last append was too early to know of. */
+  /** True if inputs for the next run have arrived, also after the last append was answered. */
   hadInput = false;
   readonly #stop: (mail: StopMail, key: string) => void;
   readonly #news: () => void;
   readonly #take: (command: DoorCommand) => void;
   readonly #tell: (damage: BelayError) => void;
-  /** Damage that was told. */
+  /** The damage that was reported. */
   readonly #told = new Set<string>();
 
-  /** `news` is called when inputs have come; `tell` hears of what cannot be read, once. */
+  /** `news` is called when inputs have arrived; `tell` is called for each row that cannot be read, once. */
   constructor(
     store: Store,
     key: ThreadKey,
@@ -62,7 +63,7 @@ export class Mailbox {
     this.#news = news;
   }
 
-  /** Reads what is there. Never rejects: the next append tells whether the store is gone. */
+  /** Reads the rows of the thread. Never rejects: if the store fails, so does the next append. */
   async look(): Promise<void> {
     try {
       const loaded = await this.#store.load(this.#key, Number.MAX_SAFE_INTEGER);
@@ -92,7 +93,7 @@ export class Mailbox {
     if (this.#fresh.length > 0) this.#news();
   }
 
-  /** Their senders took them back. One of them may be sent again. */
+  /** Forgets rows that their senders took back. One of them may be sent again. */
   withdrawn(keys: readonly string[]): void {
     for (const key of keys) {
       this.rows.delete(key);
@@ -101,14 +102,14 @@ export class Mailbox {
     this.drop(keys);
   }
 
-  /** The sender took them back, or they are consumed: there is no more to tell of them. */
+  /** Drops commands that were withdrawn or consumed. */
   drop(keys: readonly string[]): void {
     this.#steers = this.#steers.filter(({ key }) => !keys.includes(key));
     this.#lates = this.#lates.filter(({ key }) => !keys.includes(key));
     this.#fresh = this.#fresh.filter(({ id }) => !keys.includes(id));
   }
 
-  /** The stretch has begun with them, before anything could be delivered here: whoever brings one now is late. */
+  /** Notes the inputs that the first append consumed. A hint for one of them comes too late. */
   begunWith(facts: readonly Fact[]): void {
     for (const fact of facts) {
       if (fact.type !== "input-consumed") continue;
@@ -121,12 +122,12 @@ export class Mailbox {
     return this.#steers.some(({ mail }) => !mail.observed);
   }
 
-  /** `scopes` are those that are there. */
+  /** Returns true if commands wait for the agent at `path`. `scopes` are the agents on record. */
   has(path: string, root: boolean, scopes: Scopes): boolean {
     return (root && this.#steers.length > 0) || this.#lates.some(({ mail }) => isFor(mail, path, scopes));
   }
 
-  /** Facts that tell readers what waits; each is told once, also over crashes and pauses: `told` is what the journal has. */
+  /** Returns an event for each command that waits, once, also over crashes and pauses. `told`: the ones that the journal has. */
   queued(place: FramePlace, told: ReadonlySet<string> | undefined): InputQueuedEvent[] {
     const fresh = this.#fresh.filter(({ id }) => !told?.has(id));
     this.#fresh = [];
@@ -134,9 +135,9 @@ export class Mailbox {
   }
 
   /**
-   * What enters `scope` now: late results first, then steers in the order they were given. A result of a call that is
-   * not in `calls` belongs to a thread that was deleted and made again under its name: it enters nowhere. What a late
-   * call did besides takes effect where its result takes its place in time; steers then wait for whoever goes on.
+   * Returns the facts by which commands enter `scope` now: late results first, then steers in the order they were sent. A
+   * result of a call that is not in `calls` belongs to a deleted thread of the same name, and is dropped. The actions of a
+   * late call take effect if its result takes the place of the interrupted one; steers then wait for the next resume.
    */
   take(
     place: FramePlace,
@@ -162,13 +163,13 @@ export class Mailbox {
         ...base(place),
         ...(values && { values }),
       } satisfies ToolLateEvent);
-      // Whoever has spoken since wants an answer; what steers nothing is told all the same.
+      // A person who has spoken since wants an answer. Actions that change no course are recorded all the same.
       const late = as === "note" || isSpokenTo(scope, callId);
       for (const action of late ? actions.filter(isTold) : actions)
         facts.push({ type: "action", action, ...base(place) } satisfies ActionEvent);
     }
     if (root && !facts.some((fact) => fact.type === "action" && !isTold(fact.action))) {
-      // One that came while this waited to be written: whoever is to tell that it waits comes after this.
+      // A steer that arrived while this append waited: the append that would record its event comes after this one.
       const untold = this.#fresh.filter(({ id, kind }) => kind !== "input" && !told?.has(id));
       facts.push(...queuedFacts(place, untold));
       for (const { key, mail } of this.#steers) facts.push(...inputFactsOf(place, key, kindOf(mail), mail, now));
@@ -176,7 +177,7 @@ export class Mailbox {
     return facts;
   }
 
-  /** They are consumed. */
+  /** Drops the commands that these facts consume. */
   taken(facts: readonly Fact[]): void {
     this.drop(facts.flatMap((fact) => (fact.type === "tool-late" || fact.type === "input-consumed" ? [fact.id] : [])));
   }
@@ -204,17 +205,20 @@ export class Mailbox {
         this.hadInput = true;
         this.#fresh.push({ id: key, kind });
         break;
-      case "answer":
+      case "answer": {
+        const input = resumeIn(command);
+        if (input !== undefined) return this.#steer(key, at, input);
         this.rows.add(key);
         this.#take(commandIn(this.#key, command));
         break;
+      }
       default:
         kind satisfies never;
     }
   }
 }
 
-/** Its own agent's, or, where that was a call that is closed by now, the one that made the call. */
+/** True if a late result is for the agent at `path`: its own agent, or, if that one has ended, the agent that made the call. */
 function isFor({ path: of }: LateMail, path: string, scopes: Scopes): boolean {
   return of === path || (of.startsWith(`${path}/`) && !scopes.has(of));
 }

@@ -1,4 +1,4 @@
-// An append as the values of one call, and what the call answers.
+// An append as the values of one call, and the answer of the call.
 
 import type { Append, Appended, ThreadKey } from "../store.ts";
 import { fromText, toText } from "../text.ts";
@@ -50,7 +50,7 @@ export function appendValues(key: ThreadKey, name: string, append: Append): unkn
   ];
 }
 
-/** The hash of the line that it writes, and its values, where it is nothing but a line after that with the hash `before`. */
+/** Returns the hash of the line that it writes, and its values, if it is only a line after the one with the hash `before`. */
 export function goOnValues(
   key: ThreadKey,
   name: string,
@@ -124,7 +124,7 @@ function more(key: ThreadKey, append: Append): string | null {
   });
 }
 
-/** With the hash of its last line, where it went well. */
+/** Has the hash of its last line on success. */
 export function readAppended(outcome: string): { readonly appended: Appended; readonly hash?: string } {
   const { hash, ...appended } = JSON.parse(outcome);
   return appended.ok ? { appended, hash } : { appended: readRefusal(appended) };

@@ -1,9 +1,9 @@
-// Calls the database, patiently: what passes by itself, a server that restarts, a connection that is cut, is tried again for
-// some seconds on another connection. Whether a call whose connection was cut has been done is unknown: each is made so
-// that it can be repeated.
+// Calls the database, with retries: a failure that passes, such as a server that restarts or a connection that is cut, is tried
+// again for some seconds on another connection. If the connection was cut, the outcome of a call is unknown: each call is made
+// so that it can be repeated.
 //
-// Statements are prepared by name, until the database forgets one or has another's: a pooler between it and us hands every
-// transaction to any of its connections. From then on each is sent whole.
+// Statements are prepared by name, until the database reports one as unknown or already prepared: then a pooler between it and us
+// gives each transaction any of its connections. From then on each statement is sent whole.
 
 import { inTime } from "../in-time.ts";
 import type { ThreadQuery } from "../store.ts";
@@ -16,7 +16,7 @@ import { isUnprepared, passes } from "./store-error.ts";
 const FIRST_WAIT_MS = 10;
 const MOST_WAIT_MS = 400;
 
-// biome-ignore lint/suspicious/noExplicitAny: the columns of a row are what its statement says.
+// biome-ignore lint/suspicious/noExplicitAny: the statement decides the columns of a row.
 export type Rows = readonly any[];
 
 const unanswered = () => "PostgreSQL has not answered in time.";
@@ -78,8 +78,8 @@ export class Calls {
     return (await this.query({ text, values })).rows;
   }
 
-  // The pool may wait for a connection for ever, where the network swallows what is sent: that has an end here. Where one is
-  // free, nobody waits for it, and pg itself ends what is not answered.
+  // On a network that drops packets the pool may wait for a connection without end: this bounds the wait. If one is free, there is
+  // no wait, and pg itself bounds the query.
 
   async query(query: PostgresQuery): Promise<PostgresResult> {
     const { idleCount = 0, waitingCount = 0 } = this.#pool;

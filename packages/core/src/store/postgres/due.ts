@@ -1,9 +1,9 @@
-// When a thread is due, in a column of its own with an index: a worker looks often, and few of many threads can move. A
-// trigger keeps it, so that processes of the version before, which do not know of it, keep it too. It is in no sum: a row that
-// is found by it in vain is looked at, and nothing more.
+// The due time of a thread, in a column of its own with an index: a worker looks often, and few of many threads can move. A
+// trigger maintains it, so that it is right for processes of the version before, which do not have it. It is in no checksum: a
+// row found by it in vain costs one look.
 //
 // While an owner appends, it is written at most every `LAZY_MS`: an index that changes with each append would cost the
-// append a third more. It is early then, never late; the query looks at the lease.
+// append a third more. It may be early, never late; the query checks the lease.
 
 const LAZY_MS = 5_000;
 
@@ -47,7 +47,7 @@ ALTER TABLE ${s}.version ADD COLUMN oldest integer;
 UPDATE ${s}.version SET oldest = 2;`;
 }
 
-/** Asks for what is due: $1 at most, waiting for longer than $2, of the tenant $3 if it is not NULL. */
+/** Reads due threads: $1 at most, waiting for longer than $2, of the tenant $3 if it is not NULL. */
 export function dueQuery(s: string): string {
   const now = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
   return `SELECT t.tenant, t.id, t.head, t.fence, t.due_at FROM ${s}.thread t

@@ -42,10 +42,10 @@ function taking(expect: number, more: Partial<Append> = {}): Append {
 }
 
 describe("a database that fails", () => {
-  test("P8: where its disk is full, an append says STORE_FULL and writes nothing; with room it is written", async () => {
+  test("P8: on a full disk an append throws STORE_FULL and writes nothing; with room it is written", async () => {
     await store.append(key, taking(0));
     const before = await store.load(key);
-    // PostgreSQL's own word for it, from within the transaction: what comes before it is undone.
+    // PostgreSQL's own error, from within the transaction: the writes before it are undone.
     await sql(`CREATE FUNCTION "${schema}".no_room() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE disk_full USING MESSAGE = 'could not extend file: No space left on device'; END $$`);
     await sql(`CREATE TRIGGER no_room BEFORE INSERT ON "${schema}".entry EXECUTE FUNCTION "${schema}".no_room()`);
@@ -65,7 +65,7 @@ describe("a database that fails", () => {
     expect(await sql(`SELECT steps FROM "${schema}".version`)).toEqual([{ steps: 99 }]);
   });
 
-  test("P17: of a newer version that this one can share, it goes on as before and is left at its version", async () => {
+  test("P17: a database of a newer version that this one can share works as before and keeps its version", async () => {
     await store.append(key, taking(0));
     await sql(`ALTER TABLE "${schema}".thread ADD COLUMN later text`);
     await sql(`UPDATE "${schema}".version SET steps = 99, oldest = 1`);
@@ -108,14 +108,14 @@ describe("a database that fails", () => {
     expect(await Promise.all(many.map((each) => each.threads("tenant")))).toEqual(many.map(() => []));
   });
 
-  test("T1: behind a pooler that gives each transaction another connection, which knows no statement or one of that name", async () => {
+  test("T1: behind a pooler that gives each transaction another connection, without the statement or with another of that name", async () => {
     const [mine, others] = [await openPool({ max: 1 }), await openPool({ max: 1 })];
     const named: string[] = [];
     let turn = 0;
     const pooler: PostgresPool = {
       on: () => {},
       connect: () => mine.connect(),
-      // The server's connection is one of two by turns; what each of both clients prepared is unknown on the other's.
+      // The server's connection is one of two by turns; a statement of one client is unknown on the other's connection.
       async query(query) {
         if (query.name !== undefined) named.push(query.name);
         turn += 1;
@@ -160,7 +160,7 @@ describe("a database that fails", () => {
     }
   });
 
-  test("F6: where no connection comes, because the network swallows what is sent, a call ends; the next one works when it is back", async () => {
+  test("F6: on a network that drops packets a call without a connection ends; the next one works when the network is back", async () => {
     const never = new Promise<never>(() => {});
     let away = true;
     const late: ((client: PostgresClient) => void)[] = [];
@@ -229,7 +229,7 @@ describe("a database that fails", () => {
   });
 });
 
-/** Everything that a store tells of a tenant, or the code of its refusal. */
+/** Returns everything that a store reports of a tenant, or the code of its refusal. */
 async function told(): Promise<Record<string, unknown>> {
   const asked = {
     load: () => store.load(key),
@@ -267,7 +267,7 @@ async function filled(): Promise<void> {
   await store.append({ ...key, threadId: "fork" }, taking(2, { parent: { threadId: "thread", seq: 2 } }));
 }
 
-/** Some are damaged, of which nothing else is told; the others are there as they were, each in its place. */
+/** Checks that damaged rows have no other field, and that all others are unchanged, each in its place. */
 function tellsDamage(now: readonly RequestRow[], before: readonly RequestRow[]): boolean {
   const isRight = ({ id, threadId, ...rest }: RequestRow, i: number) =>
     rest.damaged
@@ -276,12 +276,12 @@ function tellsDamage(now: readonly RequestRow[], before: readonly RequestRow[]):
   return now.length === before.length && now.some(({ damaged }) => damaged) && now.every(isRight);
 }
 
-/** Changes one bit of a column, in the first row that has it; how to undo that. Undefined where there is none. */
+/** Changes one bit of a column, in the first row that has it, and returns the undo. Returns undefined without such a row. */
 async function flip(t: string, c: string, type: string): Promise<(() => Promise<unknown>) | undefined> {
   const table = `"${schema}"."${t}"`;
   const found = `SELECT ctid::text AS at, "${c}"::text AS was FROM ${table} WHERE "${c}" IS NOT NULL LIMIT 1`;
   const [row] = (await sql(found)) as { at: string; was: string }[];
-  // PostgreSQL gives these numbers itself, and lets nobody change them.
+  // PostgreSQL gives these numbers itself, and refuses changes.
   if (row === undefined || (c === "num" && t !== "fork")) return undefined;
   const flipped: Record<string, string> = {
     bytea: `set_byte("${c}", 0, get_byte("${c}", 0) # 1)`,
@@ -294,7 +294,7 @@ async function flip(t: string, c: string, type: string): Promise<(() => Promise<
 }
 
 describe("a row that was changed behind its back", () => {
-  test("P7: in any column of any table: what is told is what was written, or JOURNAL_CORRUPT or STORE_CORRUPT; nothing is overwritten", async () => {
+  test("P7: in any column of any table: a read returns the written value, or throws JOURNAL_CORRUPT or STORE_CORRUPT; nothing is overwritten", async () => {
     await filled();
     const whole = await told();
     expect(Object.values(whole)).not.toContain("refused");
@@ -304,7 +304,7 @@ describe("a row that was changed behind its back", () => {
        ORDER BY 1, 2`,
       [schema],
     )) as { t: string; c: string; type: string }[];
-    // Lists are found by these: what they hide from one is hidden. PostgreSQL's own page checksums are for those.
+    // Lists are found by these: a damaged one may hide rows. PostgreSQL's own page checksums are for those.
     const unseen =
       /^(request\.(closed|tenant_name|name|decided_at)|(rule|thread)\.tenant_name|listing\.(thread|tenant_name|agent_name))$/;
     // For audits, retries and for finding a row again: no answer is made of them.
@@ -337,7 +337,7 @@ describe("a row that was changed behind its back", () => {
     expect(refused).toBeGreaterThan(50);
   });
 
-  test("P7: nothing is appended to a thread whose row is damaged; what its lines prove can be read", async () => {
+  test("P7: nothing is appended to a thread with a damaged row; its proven lines can be read", async () => {
     await filled();
     await sql(`UPDATE "${schema}".thread SET agent = 'another' WHERE id = 'thread'`);
     const corrupt = { code: "JOURNAL_CORRUPT" };
@@ -361,7 +361,7 @@ describe("a row that was changed behind its back", () => {
 });
 
 describe("a process that watches", () => {
-  test("P13: where nobody can listen, as on a standby, it hears all the same, and tries for a connection less and less often", async () => {
+  test("P13: on a standby, which has no LISTEN, a watch works all the same, and asks for a connection less and less often", async () => {
     await store.append(key, taking(0));
     let tries = 0;
     const standby: PostgresPool = {
@@ -387,7 +387,7 @@ describe("a process that watches", () => {
     expect(tries).toBeLessThan(6);
   });
 
-  test("section 9: in the background only, it is not kept alive; with a pool of one connection it still hears", async () => {
+  test("section 9: in the background only, it is not kept alive; with a pool of one connection a watch still works", async () => {
     const programs = await bundlePrograms();
     await store.append(key, taking(0));
     const where = `${await service("postgres")}#${schema}`;

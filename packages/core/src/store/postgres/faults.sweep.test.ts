@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([pool.end(), admin.end()]);
 });
 
-/** What happens to every fifth call and its connection. Each is a real connection that is really lost. */
+/** The fault of every fifth call and its connection. Each is a real connection that is really lost. */
 const EVERY = 5;
 const faults: Record<string, Ask> = {
   "is cut before the call is sent": async (client, query) => {
@@ -45,7 +45,7 @@ const faults: Record<string, Ask> = {
   "is cut after the commit, before the answer is read": async (client, query) => {
     const answer = client.query(query);
     answer.catch(() => {});
-    // What the server says is not read from here on: it has done its part when it waits for the next call.
+    // The answer of the server is not read from here on: the server is done when it waits for the next call.
     client.connection.stream.pause();
     const state = "SELECT state FROM pg_stat_activity WHERE pid = $1 AND state = 'active'";
     await rounds(1);
@@ -67,14 +67,14 @@ const faults: Record<string, Ask> = {
   },
 };
 
-/** Cases of hundreds of calls that are all alike: what they show, a few calls show. */
+/** Cases of hundreds of equal calls: a few calls show the same. */
 const long = [
   "many lines come back",
   "a journal of many lines",
   "names of any characters",
   "a thousand open",
-  "what a tenant is told",
-  "whatever is done at random",
+  "each method answers a tenant",
+  "random calls are answered",
 ];
 
 function faulty(inner: PostgresPool, fault: Ask): PostgresPool & { readonly faults: () => number } {
@@ -115,7 +115,7 @@ const asked = { "is cut in each way, in turns": mixed, ...(inject("effort").tier
 /** Real time: with it the suite's leases are long enough for calls that are tried again. */
 const advance = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 20));
 
-describe.each(Object.entries(asked))("a store whose connection %s, again and again", (_, fault) => {
+describe.each(Object.entries(asked))("a store with a connection that %s, again and again", (_, fault) => {
   let cut: ReturnType<typeof faulty>;
   beforeAll(() => {
     cut = faulty(pool, fault);

@@ -1,12 +1,12 @@
-// Which threads and tenants other processes follow, by what they say: an append that no one follows needs no hint. A process says
-// so when it begins to follow, when another one asks, and now and then.
+// The threads and tenants that other processes follow, by their own messages: an append to any other needs no hint. A process sends
+// such a message when it begins to follow, when another process asks, and at intervals.
 
-/** Asks all processes what they follow. */
+/** Asks all processes for the names that they follow. */
 export const ASK = "?";
 /** Begins the name of a thread or a tenant that is followed. */
 const FOLLOW = "f";
 const ANY = "*";
-/** How long others have to say what they follow. Until then everything may be followed. */
+/** The time that others have to report the names that they follow. Until then every name counts as followed. */
 const ASKED_MS = 2_000;
 /** How long it counts that a thread is followed. */
 const FOLLOWED_MS = 15_000;
@@ -16,7 +16,7 @@ export const AGAIN_MS = FOLLOWED_MS / 3;
 export class Followed {
   readonly #until = new Map<string, number>();
   #saidAt = 0;
-  /** Since when this process hears others; undefined while it does not. */
+  /** The time since which this process receives messages; undefined while it does not. */
   joinedAt: number | undefined;
 
   /** Returns whether the hint was about this. */
@@ -31,21 +31,21 @@ export class Followed {
     this.heard(FOLLOW + ANY);
   }
 
-  /** Returns whether a process elsewhere may wait for what happens under one of these names. */
+  /** Returns whether another process may wait for changes under one of these names. */
   mayBe(...names: readonly string[]): boolean {
     const now = performance.now();
     if (this.joinedAt === undefined || now - this.joinedAt < ASKED_MS) return true;
     return [ANY, ...names].some((name) => (this.#until.get(name) ?? 0) > now);
   }
 
-  /** Returns the hints that say what is followed here. */
+  /** Returns the messages with the names that this process follows. */
   says(names: readonly string[], mostBytes: number): readonly string[] {
     this.#saidAt = performance.now();
     const hints = names.map((name) => FOLLOW + name);
     return hints.join(" ").length < mostBytes ? hints : [FOLLOW + ANY];
   }
 
-  /** Forgets old words. Returns whether to say again what is followed here. */
+  /** Drops old messages. Returns whether to send the names that this process follows again. */
   tick(): boolean {
     const now = performance.now();
     for (const [name, until] of this.#until) if (until < now) this.#until.delete(name);

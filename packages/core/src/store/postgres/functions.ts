@@ -1,7 +1,7 @@
-// What writes, as functions in the database: one call is one transaction and one round trip. Whatever changes a thread,
-// its commands or its requests has its row first: locked, or changed.
+// Writes, as functions in the database: one call is one transaction and one round trip. Each change of a thread, its commands or
+// its requests first locks or updates the row of the thread.
 //
-// A function that changes gets another name: processes one version back go on calling theirs.
+// A changed function gets another name: processes one version back still call theirs.
 
 import { sumOf } from "./sum-of.ts";
 

@@ -36,7 +36,7 @@ afterAll(async () => {
   await pool.end();
 });
 
-describe("who goes on after its own last line", () => {
+describe("a writer after its own last line", () => {
   test("F2: its lines are chained as any others, also for a store that has written none of them", async () => {
     for (let head = 1; head < 5; head++) expect(await store.append(key, next(head))).toMatchObject({ ok: true, fence });
     expect(await bodies(postgresStore(pool, { schema }))).toEqual([
@@ -48,7 +48,7 @@ describe("who goes on after its own last line", () => {
     ]);
   });
 
-  test("F3: is fenced once somebody else has taken the thread, whether or not they have written more", async () => {
+  test("F3: is fenced once another writer has taken the thread, with or without further lines", async () => {
     await sql(`SELECT pg_sleep(0.01)`);
     const other = postgresStore(pool, { schema });
     expect(await other.append(key, line(1, { take: "other", ttlMs: 60_000 }))).toMatchObject({ ok: true });
@@ -68,13 +68,13 @@ describe("who goes on after its own last line", () => {
     expect(await bodies(store)).toHaveLength(3);
   });
 
-  test("P9: is answered as then where the same append comes again, and it is written once", async () => {
+  test("P9: gets the first answer when the same append comes again, and writes once", async () => {
     expect(await store.append(key, next(1))).toEqual({ ok: true, fence, mail: false });
     expect(await store.append(key, next(1))).toEqual({ ok: true, fence, mail: false });
     expect(await bodies(store)).toHaveLength(2);
   });
 
-  test("P7: does not write over a row that has changed by itself", async () => {
+  test("P7: does not overwrite a damaged row", async () => {
     expect(await store.append(key, next(1))).toMatchObject({ ok: true });
     await sql(`UPDATE "${schema}".thread SET created_at = created_at + 1`);
     await expect(store.append(key, next(2))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
@@ -82,7 +82,7 @@ describe("who goes on after its own last line", () => {
   });
 });
 
-describe("who takes a thread that it has looked at", () => {
+describe("a writer that takes a known thread", () => {
   const take = (head: number, owner: string) => line(head, { take: owner, ttlMs: 60_000 });
 
   test("F2: gets a higher fence, and its line is chained to the last", async () => {
@@ -101,7 +101,7 @@ describe("who takes a thread that it has looked at", () => {
     expect((await store.load(key))?.row.lease?.owner).toBe("other");
   });
 
-  test("C3: is told who has it, though nothing was written since, and takes it when that lease is over", async () => {
+  test("C3: gets the name of the owner, also if no line was written since, and takes the thread when that lease is over", async () => {
     await store.release(key, fence);
     await store.append(key, line(1, { take: "me", ttlMs: 3_000 }));
     const other = postgresStore(pool, { schema });
@@ -112,7 +112,7 @@ describe("who takes a thread that it has looked at", () => {
     expect(await other.append(key, take(2, "other"))).toMatchObject({ ok: true });
   });
 
-  test("F2: of many that looked at the same time one has it, and the others are told who", async () => {
+  test("F2: of many that looked at the same time one has it, and the others get its name", async () => {
     await store.release(key, fence);
     const others = Array.from({ length: 8 }, () => postgresStore(pool, { schema }));
     for (const other of others) await other.load(key);
@@ -124,7 +124,7 @@ describe("who takes a thread that it has looked at", () => {
     expect(await bodies(store)).toHaveLength(2);
   });
 
-  test("P9: is answered as then where the same append comes again, and it is written once", async () => {
+  test("P9: gets the first answer when the same append comes again, and writes once", async () => {
     await store.release(key, fence);
     await store.load(key);
     const first = await store.append(key, take(1, "me"));
@@ -133,7 +133,7 @@ describe("who takes a thread that it has looked at", () => {
     expect(await bodies(store)).toHaveLength(2);
   });
 
-  test("P7: does not write over a row that has changed by itself since", async () => {
+  test("P7: does not overwrite a row that was damaged since", async () => {
     await store.release(key, fence);
     await store.load(key);
     await sql(`UPDATE "${schema}".thread SET created_at = created_at + 1`);
@@ -141,14 +141,14 @@ describe("who takes a thread that it has looked at", () => {
   });
 });
 
-describe("who takes a thread that it knows, while another deletes it", () => {
+describe("a writer that takes a known thread while another process deletes it", () => {
   const known = (head: number) => line(head, { take: "me", ttlMs: 60_000 }, { since: 1 });
-  /** Another store, which knows no line of it, and so asks the function. */
+  /** Another store, which has read no line of it, and so calls the function. */
   const taking = () => postgresStore(pool, { schema }).append(key, known(2));
   const moment = (ms: number) => sql(`SELECT pg_sleep(${ms / 1_000})`);
   const LOCK = 7_301;
 
-  /** From now on the function begins for "me" when what this gives is called: long after all that the statement itself looks at. */
+  /** From now on the function for "me" waits until the returned function is called: long after the statement has read its rows. */
   async function hold(): Promise<() => Promise<void>> {
     const types = `bytea, bytea, text, text, text, bigint, integer, bigint, text, bytea, boolean, text, bigint, bigint,
       boolean, text, text, bigint, bigint, text, bytea, text[], jsonb`;
@@ -183,7 +183,7 @@ describe("who takes a thread that it knows, while another deletes it", () => {
     await store.append(key, next(1, { release: true }));
   });
 
-  test("F3: writes to the one that it knows: another that is made under its name has no line of it", async () => {
+  test("F3: writes to the known thread: another that is made under its name has no line of it", async () => {
     const other = postgresStore(pool, { schema });
     const free = await hold();
     const taken = taking();
@@ -196,7 +196,7 @@ describe("who takes a thread that it knows, while another deletes it", () => {
     expect(await bodies(other)).toEqual(['"new"', '"new"']);
   });
 
-  test("F3: is refused where that was gone first, also when another is there before the function looks", async () => {
+  test("F3: is refused if the thread was deleted first, also if another is made before the function looks", async () => {
     const free = await hold();
     const client = await pool.connect();
     await client.query({ text: "BEGIN" });

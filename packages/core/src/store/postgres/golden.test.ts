@@ -61,7 +61,7 @@ describe("a schema of version 1", () => {
     expect((await runner.threads()).items[0]).toMatchObject({ threadId: "completed", state: "completed" });
   });
 
-  test("U1: is migrated once, whoever opens it at the same time", async () => {
+  test("U1: is migrated once, with many processes that open it at the same time", async () => {
     const twice = freshSchema();
     await restore(twice, golden);
     const stores = Array.from({ length: 5 }, () => postgresStore(pool, { schema: twice }));
@@ -71,7 +71,7 @@ describe("a schema of version 1", () => {
     await dropSchema(pool, twice);
   });
 
-  test("U1: what is due in it is found when it is first opened, and an append of the version before keeps it so", async () => {
+  test("U1: its due threads are found when it is first opened, and an append of the version before keeps it so", async () => {
     const again = freshSchema();
     await restore(again, golden);
     const store = postgresStore(pool, { schema: again });

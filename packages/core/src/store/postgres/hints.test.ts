@@ -44,7 +44,7 @@ async function append(store: Store, threadId: string, expected: number): Promise
   expect(await store.append({ tenant, threadId }, what)).toMatchObject({ ok: true });
 }
 
-/** A process that owns a thread: it waits for commands, and has listened for long enough to hear what others follow. */
+/** A process that owns a thread: it waits for commands, and has listened for long enough to learn the names that others follow. */
 async function owner(of: PostgresPool, threadId: string): Promise<Store> {
   const store = postgresStore(of, { schema, pollMs });
   onTestFinished(store.watch({ tenant, threadId }, () => {}, "command"));
@@ -65,7 +65,7 @@ describe("hints of the store in PostgreSQL", () => {
   });
 
   test.each(["thread", "tenant"])(
-    "a reader that begins to follow the %s is told of each append from then on",
+    "a reader that begins to follow the %s gets each append from then on",
     async (what) => {
       const threadId = `followed by ${what}`;
       const { pool: own, notices } = counted();
@@ -79,7 +79,7 @@ describe("hints of the store in PostgreSQL", () => {
       const leave =
         what === "thread" ? reader.watch({ tenant, threadId }, changed) : reader.watchTenant(tenant, changed);
       onTestFinished(leave);
-      // Its connection, its first look, and the time until the owner has heard of it.
+      // Its connection, its first look, and the time until the owner has received its message.
       await sleep(500);
       for (let i = 1; i <= 3; i++) {
         const before = told;

@@ -1,16 +1,16 @@
-// Who watches a thread is told when it changed: at once where this store wrote, by NOTIFY where another did, and by a slow
-// look at the rows where neither came through. Rows are written first, hints sent after: a hint that is lost costs
+// Watchers of a thread are called when it changed: at once after a write of this store, by NOTIFY after a write of another
+// process, and by a slow look at the rows if neither arrived. Rows are written first, hints sent after: a lost hint costs
 // time and nothing else.
 //
 // It is one piece: watching, sending and the connection that listens have one lifetime.
 //
-// 1. NOTIFY is no part of a write: it would have all writers wait for one lock. Hints of appends that follow each other
-//    closely go together; a command's goes at once, for it may be a stop.
-// 2. One connection listens, only while someone watches. When it is cut, another one takes its place, and all watchers
-//    are told to look: what came meanwhile was heard by nobody.
-// 3. Only who watches in the foreground keeps the process alive.
-// 4. An append has a hint only if a process elsewhere may follow the thread or its tenant (followed.ts).
-// 5. Other channels may be heard on the same connection, for as long as it is open (relay.ts).
+// 1. NOTIFY is not part of a write: it would make all writers wait for one lock. Hints of appends in quick succession go
+//    together; a command's goes at once, for it may be a stop.
+// 2. One connection listens, only while there are watchers. When it is cut, another one replaces it, and all watchers are
+//    called: hints in between were lost.
+// 3. Only watchers in the foreground keep the process alive.
+// 4. An append has a hint only if another process may follow the thread or its tenant (followed.ts).
+// 5. Other channels may be followed on the same connection, for as long as it is open (relay.ts).
 
 import { randomBytes } from "node:crypto";
 import type { Bus } from "../bus.ts";
@@ -40,32 +40,32 @@ interface Watcher {
 const GATHER_MS = 8;
 /** PostgreSQL takes no longer ones. */
 const MOST_BYTES = 7_900;
-/** How long it listens after the last watcher left: the next one is often near. */
+/** The time that it listens after the last watcher left: the next one is often near. */
 const LINGER_MS = 50;
-/** How long a hint counts for who begins to watch after it came. */
+/** The time that a hint counts for a watcher that comes after it. */
 const RECENT_MS = 2_000;
-/** How often to look where nobody can listen. */
+/** The interval of looks if no connection can listen. */
 const DEAF_POLL_MS = 25;
 /** How often to say that any thread of a tenant may have changed, if hints cannot be heard. */
 const DEAF_TENANT_MS = 500;
 const RECONNECT_MS = 200;
-/** Where it fails again and again: a standby lets nobody listen. */
+/** The interval after repeated failures: a standby has no LISTEN. */
 const MOST_RECONNECT_MS = 5_000;
-/** A connection that says nothing for so long is no use to listen on, and would keep the pool from closing. */
+/** A connection without an answer for so long cannot listen, and would keep the pool from closing. */
 const ANSWER_MS = 2_000;
 const EVERYTHING = "*";
-/** How soon others have heard that a thread is followed. */
+/** The time after which others have received that a thread is followed. */
 const HEARD_MS = 30;
 
 export class Hints {
   readonly #pool: PostgresPool;
   readonly #calls: Calls;
   readonly #channel: string;
-  /** Takes the place of NOTIFY, and of the connection that listens. */
+  /** Replaces NOTIFY, and the connection that listens. */
   readonly #bus: Bus | undefined;
   #leaveBus: (() => void) | undefined;
   readonly #pollMs: number;
-  /** So that it can tell its own hints. */
+  /** Marks its own hints. */
   readonly #id = randomBytes(6).toString("hex");
   readonly #watchers = new Map<string, Set<Watcher>>();
   /** Of all threads of a tenant, by the name of the tenant. */
@@ -74,7 +74,7 @@ export class Hints {
   readonly #unnamed = new Set<string>();
   #namingTimer: NodeJS.Timeout | undefined;
   #toldTenantsAt = 0;
-  /** Hints from elsewhere, of threads that nobody watched when they came. */
+  /** Hints from other processes, of threads without a watcher when they came. */
   readonly #recent = new Map<string, number>();
   readonly #unsent = new Set<string>();
   readonly #followed = new Followed();
@@ -98,7 +98,7 @@ export class Hints {
     this.#bus = bus;
     this.#calls = calls;
     this.#channel = channel;
-    // Listening takes a connection for itself: where there is only one, nothing would be left to write with.
+    // Listening takes a connection for itself: with only one, none would be left for writes.
     this.#pollMs = bus === undefined && pool.options?.max === 1 ? Math.min(pollMs, DEAF_POLL_MS) : pollMs;
   }
 
@@ -133,7 +133,7 @@ export class Hints {
     this.#pollTimer ??= this.#pollLater();
     if (follows && this.#followed.joinedAt !== undefined) {
       this.#announce();
-      // An append that was made before its owner heard of this has no hint.
+      // An append that was made before its owner received this has no hint.
       clearTimeout(this.#pollTimer);
       this.#pollTimer = setTimeout(() => void this.#poll(), Math.min(this.#pollMs, HEARD_MS));
     }
@@ -151,7 +151,7 @@ export class Hints {
     return this.#watchers.size > 0 || this.#tenants.size > 0;
   }
 
-  /** Listens on another channel. Returns how to end it. Someone must watch meanwhile. */
+  /** Listens on another channel. Returns a function that ends it. A watcher must exist in the meantime. */
   hear(channel: string, heard: (payload: string) => void): () => void {
     if (this.#bus !== undefined) return this.#bus.subscribe(channel, heard, () => {});
     this.#others.set(channel, heard);
@@ -236,7 +236,7 @@ export class Hints {
       for (const hint of this.#unsent) if (hint.startsWith("c")) return this.#send();
       if (this.#unsent.size > 0) this.#sendSoon();
     };
-    // One that is lost is made up for by whoever looks.
+    // The slow look replaces a lost one.
     const sent = this.#bus?.publish(this.#channel, text) ?? this.#calls.once("notify", [this.#channel, text]);
     sent.then(over, over);
   }
@@ -316,7 +316,7 @@ export class Hints {
     }
   }
 
-  /** It hears what others say from now on; what came before was heard by no one here. */
+  /** It receives hints from now on; earlier ones were lost for this process. */
   #joined(): void {
     this.#followed.joinedAt = performance.now();
     this.#tellAll();
@@ -346,7 +346,7 @@ export class Hints {
   #letGo(client: PostgresClient, broken: boolean): void {
     const detach = this.#detach.get(client);
     if (!this.#detach.delete(client)) return;
-    // An error that nobody hears would end the process; whoever has the client next hears its own.
+    // An error without a listener would end the process; the next user of the client has its own.
     const deaf = () => {};
     client.on("error", deaf);
     detach?.();
@@ -376,7 +376,7 @@ export class Hints {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = undefined;
     clearTimeout(this.#lingerTimer);
-    // It holds the process for that long: whoever closes the pool now waits for this connection.
+    // It holds the process for that long: a pool that is closed now waits for this connection.
     this.#lingerTimer = setTimeout(() => void this.#stopListening(), LINGER_MS);
   }
 
@@ -410,7 +410,7 @@ export class Hints {
   }
 
   async #poll(): Promise<void> {
-    // It waits for the connection that listens, and is no use to who still watches.
+    // It waits for the connection that listens, and does not serve the present watchers.
     if (this.#pool.ending) return this.#end();
     const names = [...this.#watchers.keys()];
     try {
@@ -418,12 +418,12 @@ export class Hints {
       const now = new Map(rows.map(({ name, sum }): [string, string] => [name, sum]));
       for (const thread of names) {
         const [before, after] = [this.#sums.get(thread), now.get(thread)];
-        // Of one that is looked at for the first time nobody knows whether it changed since it is watched.
+        // A thread seen for the first time may have changed since its watch began.
         if (before !== after || (before === undefined && after !== undefined)) this.#tell(thread);
       }
       this.#sums = now;
     } catch {
-      // The next append says what is wrong with the database.
+      // The next append reports the failure of the database.
     }
     if (!this.#isWatched) return;
     if (this.#followed.tick()) this.#announce();

@@ -18,7 +18,7 @@ export const SCHEMA_VERSION = steps.length;
 const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_SCHEMA = "3F000";
 
-/** Brings the schema to this version, and makes it where there is none; a newer one is refused, or left as it is. */
+/** Brings the schema to this version, or makes it; a newer one is refused, or left as it is. */
 export async function migrate(pool: Pick<PostgresPool, "query" | "connect">, schema: string): Promise<void> {
   if ((await version(pool, schema)) >= SCHEMA_VERSION) return;
   const client = await pool.connect();
@@ -40,14 +40,14 @@ export async function migrate(pool: Pick<PostgresPool, "query" | "connect">, sch
     await client.query({ text: "COMMIT" });
     failed = false;
   } finally {
-    // Closed where it did not end well: that undoes it.
+    // Closed after a failure: that undoes it.
     client.release(failed);
   }
 }
 
 /**
- * The version it has; 0 where there is nothing. A newer one is refused, unless it says, in a column that it has added, that
- * programs as old as this can go on with it (P17).
+ * Returns the version of the schema; 0 if there is none. Refuses a newer one, unless a column of it says that programs as old as
+ * this can share it (P17).
  */
 async function version(db: Pick<PostgresClient, "query">, schema: string): Promise<number> {
   try {

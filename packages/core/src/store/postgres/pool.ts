@@ -11,7 +11,7 @@ export interface PostgresQuery {
 
 /** The result of a query of `pg`. */
 export interface PostgresResult {
-  // biome-ignore lint/suspicious/noExplicitAny: the columns of a row are what its query says.
+  // biome-ignore lint/suspicious/noExplicitAny: the query decides the columns of a row.
   readonly rows: any[];
 }
 
@@ -36,7 +36,7 @@ export interface PostgresPool {
   // biome-ignore lint/suspicious/noExplicitAny: as pg has it.
   on(event: "error", listener: (...args: any[]) => void): unknown;
   readonly options?: { readonly max?: number };
-  /** Connections that nobody uses, and calls that wait for one. */
+  /** Idle connections, and calls that wait for one. */
   readonly idleCount?: number;
   readonly waitingCount?: number;
   /** It is being closed. */

@@ -1,12 +1,12 @@
 // A store in a PostgreSQL database, for any number of machines.
 //
-// 1. One step is one round trip and one transaction: a call of a function in the database (functions.ts), or, of who goes
-//    on after the last line that it knows, one statement; where that finds anything otherwise, the function is called.
-// 2. Every line is chained to the one before it by a sha256 of its place and its text, every other row carries a sum of
-//    itself. What does not fit is refused with JOURNAL_CORRUPT or STORE_CORRUPT, never believed (P7).
-// 3. Time is the database's. Only the end of a lease tells that its owner is gone: processes of other machines cannot be
+// 1. One step is one round trip and one transaction: a call of a function in the database (functions.ts), or, for a writer
+//    after its own last line, one statement; if that finds any difference, the function is called.
+// 2. Every line is chained to the one before it by a sha256 of its place and its text, every other row carries a checksum of
+//    itself. A mismatch is refused with JOURNAL_CORRUPT or STORE_CORRUPT (P7).
+// 3. Time is the database's. Only the end of a lease shows that its owner is gone: processes of other machines cannot be
 //    looked at.
-// 4. A connection that is cut leaves open what was done: the call is repeated on another one, and answered as it was (P9).
+// 4. A cut connection leaves the outcome of a call open: the call is repeated on another one, and gets the first answer (P9).
 // 5. Watching is a row first, a hint second and a slow look as a backstop (hints.ts).
 
 import { randomUUID } from "node:crypto";
@@ -42,6 +42,7 @@ import { namedOf, shownListed } from "./listing.ts";
 import type { PostgresPool } from "./pool.ts";
 import { type PageRow, readLines, readRest } from "./read-lines.ts";
 import { Relay } from "./relay.ts";
+import { Renewals } from "./renewals.ts";
 import { checkedRequest, fitsRequest, shownDecided, shownOpen } from "./request-rows.ts";
 import {
   bytes,
@@ -62,7 +63,7 @@ import { shown, shownDamaged } from "./thread-rows.ts";
 
 /** The options of `postgresStore()`. */
 export interface PostgresStoreOptions {
-  /** Where its tables are; made where it is not there. "belay" by default. */
+  /** The schema of its tables, made if it does not exist. "belay" by default. */
   readonly schema?: string | undefined;
   /** How often to look at watched threads, should a hint be lost. */
   readonly pollMs?: number | undefined;
@@ -82,8 +83,8 @@ const MOST_REMEMBERED = 2_000;
 const heard = new WeakSet<PostgresPool>();
 
 /**
- * A store in the database of `pool`, which is `pg`'s. It makes and migrates its tables when it is first used. Closing the
- * pool is up to whoever made it, after the runners are closed.
+ * Returns a store in the database of `pool`, which is `pg`'s. Makes and migrates its tables when it is first used. The caller
+ * closes the pool, after the runners are closed.
  */
 export function postgresStore(pool: PostgresPool, options: PostgresStoreOptions = {}): Store {
   refuseUnknown("postgresStore()", options, OPTIONS);
@@ -103,18 +104,20 @@ class PostgresStore implements Store {
   /** The hashes of the last lines of threads, by name, as this store last saw or wrote them. */
   readonly #last = new Map<string, string>();
   readonly #hints: Hints;
+  readonly #renewals: Renewals;
 
   constructor(pool: PostgresPool, options: PostgresStoreOptions) {
     const { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS, bus } = options;
     this.#calls = new Calls(pool, quoted(schema), retryMs);
+    this.#renewals = new Renewals(this.#calls);
     const channel = `belay_${nameOf(schema, "")}`;
     this.#hints = new Hints(pool, this.#calls, channel, pollMs, bus);
-    // Names of channels have at most 63 letters.
+    // Names of channels have at most 63 bytes.
     const isDeaf = bus === undefined && pool.options?.max === 1;
     this.#relay = isDeaf ? undefined : new Relay(this.#calls, this.#hints, channel.slice(0, 22), bus);
     if (heard.has(pool)) return;
     heard.add(pool);
-    // An idle connection that is cut is no failure: whoever needs one gets another.
+    // A cut idle connection is not a failure: the next caller gets another.
     pool.on("error", () => {});
   }
 
@@ -131,7 +134,7 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Undefined where the thread was deleted, and maybe made again, while its lines were read. */
+  /** Undefined if the thread was deleted, and maybe made again, while its lines were read. */
   async #loaded(key: ThreadKey, found: LoadRow, wantsSnapshot: boolean): Promise<Loaded | undefined> {
     const snapshot = wantsSnapshot ? snapshotOf(found) : undefined;
     // A cache: one that is damaged is as good as none.
@@ -156,7 +159,7 @@ class PostgresStore implements Store {
     return now?.num === row.num;
   }
 
-  /** A thread whose name is damaged does not look like none. */
+  /** A thread with a damaged name does not look absent. */
   async #absent(key: ThreadKey): Promise<undefined> {
     const rows = await this.#call(key, "misnamed", [toText(key.tenant), toText(key.threadId)]);
     if (rows.length === 0) return undefined;
@@ -191,7 +194,7 @@ class PostgresStore implements Store {
     return appended;
   }
 
-  /** Undefined where it is more than a line after the last that this store knows, or anything is otherwise than it was then. */
+  /** Returns undefined if it is more than a line after the last known one, or if any value differs from then. */
   async #goOn(key: ThreadKey, name: string, append: Append): Promise<Appended | undefined> {
     const before = this.#last.get(name);
     const next = before === undefined ? undefined : goOnValues(key, name, append, before);
@@ -221,8 +224,8 @@ class PostgresStore implements Store {
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
-    const [row] = await this.#call(key, "renew", [...nameValues(key), fence, ttlMs]);
-    return row.done;
+    const [name, tenant, id] = nameValues(key);
+    return this.#guarded(key, () => this.#renewals.renew([name, tenant, id, fence, ttlMs]));
   }
 
   async release(key: ThreadKey, fence: number): Promise<void> {

@@ -1,7 +1,7 @@
 // The lines of a thread, proven by the chain of their hashes, which ends in the thread's row. They come in pages of two
-// texts, one of their places and one of their bodies: a row for each line costs several times as much to read. Where the
-// chain proves nothing, because of damage or of a body that holds what separates them, they are read one by one: that
-// finds the first that is wrong, or that none is.
+// texts, one of their places and one of their bodies: a row for each line costs several times as much to read. If the chain
+// proves nothing, because of damage or of a body with the separator in it, they are read one by one, to find the first
+// damaged line, or that there is none.
 
 import type { BelayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
@@ -13,11 +13,11 @@ import { damaged } from "./store-error.ts";
 
 const SEPARATOR = "\x1e";
 
-/** What the statements `load` and `page` say of lines. */
+/** The columns of the statements `load` and `page` for lines. */
 export interface PageRow {
   readonly places: string | null;
   readonly bodies: string | null;
-  /** Of the line before the page, where the same thread has it. */
+  /** The hash of the line before the page, if the same thread has it. */
   readonly before: string | null;
   readonly before_end: string | null;
 }
@@ -56,14 +56,14 @@ interface Reader {
   readonly row: Row;
 }
 
-/** The lines that hold facts after `after`. `first` is the first page of the thread's own, where it was read already. */
+/** Returns the lines that hold facts after `after`. `first` is the first page of the thread's own lines, if it was read already. */
 export async function readLines(reader: Reader, after: number, first?: PageRow): Promise<Read> {
   if (after >= Number(reader.row.head)) return { lines: [] };
   const parts = await partsAfter(reader, after);
   return (await readPages(reader, parts, after, first)) ?? readEach(reader, parts, after);
 }
 
-/** Everything that is proven by itself, whatever the thread's row says: for one that is damaged. */
+/** Returns the lines that are proven without the thread's row: for a damaged row. */
 export async function readRest(reader: Reader): Promise<Read> {
   const { calls, key, row } = reader;
   const part = { num: row.num, from: 0, to: Number.MAX_SAFE_INTEGER, base: row.name };
@@ -84,7 +84,7 @@ async function partsAfter({ calls, row }: Reader, after: number): Promise<Part[]
   return [own, ...parents].filter((part) => part.to > after).reverse();
 }
 
-/** Undefined where the chain does not prove them. */
+/** Returns undefined if the chain does not prove them. */
 async function readPages(reader: Reader, parts: readonly Part[], after: number, first?: PageRow) {
   const { calls, row } = reader;
   const lines: Line[] = [];
@@ -145,7 +145,7 @@ async function readEach(reader: Reader, parts: readonly Part[], after: number): 
   return stop(mark.next, `the journal does not reach ${row.head} as it was written`);
 }
 
-/** Where it had to stop: past the end of the part, or at a line that does not fit. */
+/** The position of its end: past the end of the part, or at a damaged line. */
 async function readPart(calls: Calls, part: Part, from: Mark, lines: Line[]): Promise<Mark> {
   let mark = from;
   while (mark.next <= part.to) {

@@ -1,6 +1,6 @@
-// Drafts between processes, by NOTIFY: those of an owner on a channel of their thread, which only its readers hear; the calls
-// of readers on one channel that every process with a thread in hand hears. A payload has fewer than 8,000 bytes, so a long
-// body goes in parts; a body of which a part is lost is lost.
+// Drafts between processes, by NOTIFY: those of an owner on a channel of their thread, which only its readers follow; calls of
+// readers on one channel that every owner follows. A payload has fewer than 8,000 bytes, so a long body goes in parts; a body
+// with a lost part is lost.
 
 import type { Bus } from "../bus.ts";
 import { RelayRoom, type Side } from "../relay-room.ts";

@@ -27,7 +27,7 @@ describe("a PostgreSQL that is restarted", () => {
     ["ends in order", "SIGINT"],
     ["is killed, and puts its files in order when it begins again", "SIGQUIT"],
   ] as const)(
-    "P9: in the middle of a run, and %s: nothing is lost or doubled, and the run goes on",
+    "P9: in the middle of a run, and %s: nothing is lost or doubled, and the run continues",
     async (_, signal) => {
       const schema = `restart_${signal.toLowerCase()}`;
       const store = postgresStore(await opened(), { schema, retryMs: 60_000 });
@@ -66,7 +66,7 @@ describe("a PostgreSQL that is restarted", () => {
     },
   );
 
-  test("P6: whoever watches hears of what is written after it, and was told to look again", async () => {
+  test("P6: watchers are called for writes after it, and were called to look again", async () => {
     const [watching, writing] = [postgresStore(await opened(), { pollMs: 60_000 }), postgresStore(await opened())];
     const common = { count: 1, at: 1, body: "{}", agent: "helper", state: "paused", release: true } as const;
     const append = (expect: number) => {
@@ -88,7 +88,7 @@ describe("a PostgreSQL that is restarted", () => {
     leave();
   });
 
-  test("P9: where it does not come back, each method says so by STORE_FAILED; then it works again", async () => {
+  test("P9: while it is away each method throws STORE_FAILED; when it is back they work again", async () => {
     const store = postgresStore(await opened(), { schema: "gone", retryMs: 1_500 });
     expect(await store.threads("default")).toEqual([]);
     await server.halt("SIGINT");

@@ -72,12 +72,12 @@ function digest(text: string, bytes: number): string {
   return (sha("sha256", text, "hex") as string).slice(0, 2 * bytes);
 }
 
-/** Of a body, whole: what its line's hash is made of, and the name of a body that is kept apart. */
+/** The hash of a whole body: a part of its line's hash, and the name of a body that is kept apart. */
 export function bodyDigest(body: string): string {
   return sha("sha256", body, "hex") as string;
 }
 
-/** What a thread, a request or a rule is found by. Both as they are in the database. */
+/** The hash that finds a thread, a request or a rule. Both names as in the database. */
 export function nameOf(tenant: string, id: string): string {
   return digest(`${tenant}\0${id}`, BYTES.name);
 }

@@ -1,5 +1,5 @@
-// Every statement, prepared by its name on each connection. Values are always parameters; what is in a statement's text is
-// the name of the schema.
+// Every statement, prepared by its name on each connection. Values are always parameters; a statement's text has only
+// the name of the schema in it.
 
 import { dueQuery } from "./due.ts";
 import { listingColumns } from "./listing.ts";
@@ -24,9 +24,9 @@ export function statements(schema: string, version: number): Statements {
 }
 
 /**
- * The append of one who goes on: most are nothing but a line after the one that its writer wrote last, or that was the last
- * when it looked. $15 is the fence that it has, or, where it takes the thread, who it is. No row where anything is otherwise:
- * append_2 says what, or does it. One statement, and no function, costs the server half as much.
+ * The append of a writer after its own last line: most are only a line after the one that the writer wrote last, or that was the
+ * last when it looked. $15 is its fence, or, if it takes the thread, its owner name. Returns no row if any value differs:
+ * append_2 reports the reason, or does it. One statement, and no function, costs the server half as much.
  */
 function goOn(s: string, takes: boolean): string {
   const was = "row";
@@ -92,6 +92,7 @@ function texts(s: string) {
       SELECT encode(hash, 'hex') AS before, seq + count - 1 AS before_end FROM ${s}.entry
       WHERE thread = ${num} AND seq < p.first ORDER BY seq DESC LIMIT 1
     ) AS b ON true`;
+  const renewed = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint + a.ttl";
   const gone = '{"ok":false,"why":"conflict","head":0}';
   const request = `SELECT r.num, r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, r.decided_at, encode(r.sum, 'hex') AS sum
     FROM ${s}.request r LEFT JOIN ${s}.thread t ON t.num = r.thread`;
@@ -122,8 +123,8 @@ function texts(s: string) {
       WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
     blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
     append: `SELECT ${s}.append_2(${args(23)}) AS outcome`,
-    // $24: when the thread was made that its writer knows. One made again under its name is another. append_2 reads by a
-    // snapshot of its own: the row is locked against being deleted before that; where there is none to lock, there may be by then.
+    // $24: the creation time of the known thread. A thread made again under its name is another. append_2 reads by a snapshot
+    // of its own: this locks the row against a deletion before that; without a row to lock, one may exist by then.
     appendTo: `WITH known AS MATERIALIZED (
         SELECT created_at, sum = ${s}.row_sum_1(t) AS fits FROM ${s}.thread t WHERE name = $1 FOR KEY SHARE)
       SELECT CASE WHEN EXISTS (SELECT FROM known WHERE created_at <> $24::bigint AND fits) THEN '${gone}'
@@ -133,6 +134,14 @@ function texts(s: string) {
     takeOn: goOn(s, true),
     // Waits for no disk: a renewal that a crash of the server loses ends a lease early, and fences keep its owner from writing.
     renew: `SELECT set_config('synchronous_commit', 'off', true), ${s}.renew_1(${args(5)}) AS done`,
+    // The same for many. A thread that the same fence asks for twice is renewed once, and both are told.
+    renewAll: `WITH asked AS (SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) WITH ORDINALITY
+          AS a(name, tenant, id, fence, ttl, nth)),
+      t AS (UPDATE ${s}.thread AS row SET until = ${renewed}, sum = ${sumOf("row", { until: `(${renewed})` })}
+        FROM (SELECT DISTINCT ON (name) * FROM asked ORDER BY name, ttl DESC) AS a
+        WHERE row.name = a.name AND row.tenant = a.tenant AND row.id = a.id AND row.fence = a.fence AND row.owner IS NOT NULL
+          AND row.sum = ${sumOf("row")} RETURNING row.name, row.fence)
+      SELECT asked.nth, set_config('synchronous_commit', 'off', true) FROM asked JOIN t ON t.name = asked.name AND t.fence = asked.fence`,
     release: `SELECT ${s}.release_1(${args(4)})`,
     send: `SELECT ${s}.send_1(${args(9)}) AS done`,
     withdraw: `SELECT ${s}.withdraw_1(${args(5)}) AS done`,
@@ -162,10 +171,10 @@ function texts(s: string) {
     decidedOf: `${request} WHERE r.thread = (SELECT num FROM ${s}.thread WHERE name = $1) AND r.decided_at IS NOT NULL
         AND (r.decided_at, r.id) < ($2::bigint, $3::text) ORDER BY r.decided_at DESC, r.id DESC LIMIT $4`,
     removeRule: `SELECT ${s}.remove_rule_1($1, $2) AS done`,
-    // What changes with whatever is written to a thread.
+    // The columns that change with each write to a thread.
     sums: `SELECT encode(name, 'hex') AS name, encode(sum, 'hex') AS sum FROM ${s}.thread WHERE name = ANY ($1)`,
     names: `SELECT encode(tenant_name, 'hex') AS tenant_name, id FROM ${s}.thread WHERE name = ANY ($1)`,
-    // A hint is not kept: its commit waits for no disk, and has nobody else wait for one.
+    // A hint is not stored: its commit waits for no disk, and delays no other commit.
     notify: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)",
     relay: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, part) FROM unnest($2::text[]) AS part",
   };

@@ -3,7 +3,7 @@
 import { BelayError, belayError, errorText } from "../../error.ts";
 import type { ThreadKey } from "../store.ts";
 
-/** What our functions raise where a row does not fit its sum. */
+/** The error of our functions for a row that does not fit its checksum. */
 const DAMAGED = "BL001";
 const DISK_FULL = "53100";
 /**
@@ -11,7 +11,7 @@ const DISK_FULL = "53100";
  * an administrator lets no call take longer than.
  */
 const PASSING = new Set("40001 40P01 55P03 53300 57P01 57P02 57P03 57P05 25006 57014 25P03 25P04".split(" "));
-/** A prepared statement that the connection does not know, or knows already. */
+/** A prepared statement that is unknown to the connection, or already prepared. */
 const UNPREPARED = new Set(["26000", "42P05"]);
 const NETWORK = new Set([
   "ECONNREFUSED",
@@ -29,7 +29,7 @@ const LOST =
 
 function codeOf(error: unknown): string {
   const { code, errors } = (error ?? {}) as { readonly code?: unknown; readonly errors?: readonly unknown[] };
-  // Node tries several addresses of a name at once, and throws what each said.
+  // Node tries several addresses of a name at once, and throws all their errors.
   if (code === undefined && errors?.[0] !== undefined) return codeOf(errors[0]);
   return typeof code === "string" ? code : "";
 }
@@ -46,7 +46,7 @@ export function isUnprepared(error: unknown): boolean {
   return UNPREPARED.has(codeOf(error));
 }
 
-/** `key` is the thread it happened to, where it happened to one. */
+/** `key` is the affected thread, if there is one. */
 export function asStoreError(key: ThreadKey | undefined, error: unknown): unknown {
   if (error instanceof BelayError) return error;
   const threadId = key?.threadId;

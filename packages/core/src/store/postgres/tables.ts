@@ -6,7 +6,7 @@
 //
 // `sum` is of the other columns, made as in rows.ts. A line's `hash` is chained to the one before it; `base` is that before
 // a thread's first line of its own, `root` that before the first of all. `fork` outlives its thread while other forks
-// need its lines. `removal` knows for a minute who removed something: who got no answer asks again.
+// need its lines. `removal` keeps for a minute the number of each removal: a caller without an answer sends it again.
 
 export function tables(schema: string): string {
   return `

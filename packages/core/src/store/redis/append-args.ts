@@ -1,4 +1,4 @@
-// An append as the script of it takes it: values in their order, and then the lists, whose lengths are among them.
+// An append as arguments of its script: values in their order, and then the lists, with their lengths among the values.
 
 import type { Append, ThreadKey } from "../store.ts";
 import { toText } from "./keys.ts";

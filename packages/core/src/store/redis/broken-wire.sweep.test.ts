@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { storeSuite } from "../../testing/index.ts";
 import { redisStore } from "./redis.ts";
 
-// Each breaks some of what is sent; a connection that is made anew sends some things first.
+// Each breaks some of the sent messages; a new connection sends some messages first.
 const every = (n: number, what: WireFault) => (piece: number) => (piece % n === n - 1 ? what : "none");
 const wires: Record<string, (piece: number) => WireFault> = {
-  "breaks before what is sent arrives": every(43, "before"),
+  "breaks before a message arrives": every(43, "before"),
   "breaks when it has happened, before the answer arrives": every(43, "after"),
   "is late now and then": every(43, "late"),
 };
@@ -18,7 +18,7 @@ const wires: Record<string, (piece: number) => WireFault> = {
 const { everyVariant } = inject("effort");
 
 const clients: Record<string, RedisOptions> = {
-  "sends again by itself what had no answer": {},
+  "resends commands without an answer": {},
   "leaves it to the store to send again": { maxRetriesPerRequest: 0 },
 };
 

@@ -1,5 +1,5 @@
-// Runs a script on the server, by its hash. What breaks on the way is tried again for some seconds, for a script does its
-// work once however often it is sent (scripts.ts); so does the client by itself where its connection breaks.
+// Runs a script on the server, by its hash. A call that breaks on the way is tried again for some seconds, because a script does its
+// work once however often it is sent (scripts.ts); the client itself does the same when its connection breaks.
 
 import { belayError } from "../../error.ts";
 import { inTime } from "../in-time.ts";
@@ -8,7 +8,7 @@ import type { RedisClient } from "./client.ts";
 import { type Script, scripts, VERSION } from "./scripts.ts";
 import { asStoreError, damaged, isPassing, isUnknownScript } from "./store-error.ts";
 
-/** A client that cannot connect keeps its commands, and may do so for ever; some forget them with their connection. */
+/** A client that cannot connect may keep its commands without end; some drop them with their connection. */
 const ANSWER_MS = 2_000;
 /** All threads of a tenant are rewritten. */
 const MIGRATE_MS = 60_000;
@@ -16,10 +16,10 @@ const TRIES_MS = 5_000;
 const FIRST_WAIT_MS = 5;
 const MOST_WAIT_MS = 250;
 
-/** The first word of an answer says what the rest is. */
+/** The first word of an answer names the form of the rest. */
 export type Reply = readonly [what: string, ...rest: readonly unknown[]];
 
-/** `key` is the thread it is about, where it is about one. */
+/** `key` is the affected thread, if there is one. */
 export async function call(
   client: RedisClient,
   name: keyof typeof scripts,
@@ -53,7 +53,7 @@ async function run(client: RedisClient, { sha, text }: Script, key: string, args
   }
 }
 
-/** Why it cannot connect is told to the listeners of the client's errors, and not to who waits for an answer. */
+/** The client reports the reason to the listeners of its errors, and not to the caller that waits for an answer. */
 function unanswered({ status }: RedisClient): string {
   return `Redis has not answered in time${status === "ready" ? "" : `: its client is ${status}`}.`;
 }

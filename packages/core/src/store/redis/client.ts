@@ -26,7 +26,7 @@ export function keyPrefixOf(client: RedisClient): string {
   return typeof keyPrefix === "string" ? keyPrefix : "";
 }
 
-/** Lets the connection keep the process alive, or not, where it has a socket of its own. */
+/** Lets the connection keep the process alive, or not, if it has a socket of its own. */
 export function holdProcess(subscriber: RedisSubscriber, hold: boolean): void {
   const { stream } = subscriber as { readonly stream?: { ref?(): unknown; unref?(): unknown } };
   if (hold) stream?.ref?.();

@@ -102,8 +102,8 @@ async function places(): Promise<
   return found;
 }
 
-describe("a Redis in which something has changed by itself", () => {
-  test("P7: a changed character in any text is refused or without effect: nothing wrong is told", {
+describe("a Redis with damaged values", () => {
+  test("P7: a changed character in any text is refused or without effect: no read returns a wrong value", {
     timeout: 300_000,
   }, async () => {
     const before = await told();
@@ -121,7 +121,7 @@ describe("a Redis in which something has changed by itself", () => {
         for (const [what, answer] of Object.entries(now)) {
           if (typeof answer === "string" && /^refused: (JOURNAL|STORE)_CORRUPT$/.test(answer)) refused += 1;
           else if (what === "threads") {
-            // Of a row that cannot be read only its name is told.
+            // An unreadable row is reported only by its name.
             const rows = (answer as { threadId: string; damaged?: true }[]).filter((row) => row.damaged !== true);
             for (const row of rows) expect(before.threads, `${name} at ${at}`).toContainEqual(row);
           } else if (what === "snapshot") {
@@ -130,7 +130,7 @@ describe("a Redis in which something has changed by itself", () => {
               expect(answer, `${name} at ${at}`).toEqual(before.whole);
           } else if (what === "requests" && isDamaged(answer)) {
             damaged += 1;
-            // Nothing is told of it, and the others are as they were.
+            // It is not reported, and the others are unchanged.
             const rows = answer as RequestRow[];
             expect(rows, `${name} at ${at}`).toHaveLength((before.requests as RequestRow[]).length);
             for (const { id, threadId, ...rest } of rows)
@@ -153,7 +153,7 @@ describe("a Redis in which something has changed by itself", () => {
     expect(damaged).toBeGreaterThan(20);
   });
 
-  test("P7: a line that is gone, or the last ones, is JOURNAL_CORRUPT; what can be read before it is told by past()", async () => {
+  test("P7: a line that is gone, or the last ones, is JOURNAL_CORRUPT; past() returns the readable lines before it", async () => {
     const journals = await client.keys(`${base}:j:*:lines`);
     const lengths = await Promise.all(journals.map((each) => client.xlen(each)));
     const journal = journals[lengths.indexOf(5)]!;
@@ -195,7 +195,7 @@ describe("a Redis in which something has changed by itself", () => {
     expect(await past(key)).toEqual(whole);
   });
 
-  test("P7: a thread whose row is damaged is listed as such, refuses writers, and can be deleted", async () => {
+  test("P7: a thread with a damaged row is listed as such, refuses writers, and can be deleted", async () => {
     const row = (await client.hget(`${base}:threads`, "t"))!;
     await client.hset(`${base}:threads`, "t", flipped(row, row.length - 3));
     expect((await store.threads("acme")).map(({ threadId, damaged }) => [threadId, damaged])).toContainEqual([
@@ -213,7 +213,7 @@ describe("a Redis in which something has changed by itself", () => {
   });
 });
 
-/** Another text with the same crc. Each letter in the other case changes it in its own way: of so many, some undo each other. */
+/** Another text with the same crc. Each letter in the other case changes the crc in its own way: among so many, some cancel out. */
 function sameCrc(text: string): string {
   const swap = (at: number) => text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 32) + text.slice(at + 1);
   const basis: { readonly sum: number; readonly places: ReadonlySet<number> }[] = [];

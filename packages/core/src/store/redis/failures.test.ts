@@ -56,7 +56,7 @@ interface Told {
   readonly mail: string[];
 }
 
-/** Appends, sends and takes back, one after the other; all that it was told, the store must know. */
+/** Appends, sends and takes back, one after the other; the store must have everything that it acknowledged. */
 async function writes(of: Store, threadId: string, { lines, mail }: Told, until: () => boolean): Promise<void> {
   const thread = { ...key, threadId };
   for (let head = 0; !until(); head++) {
@@ -114,7 +114,7 @@ describe("P9: nothing that was acknowledged is lost or doubled", () => {
     });
   });
 
-  test("C2: a run goes on over a restart of the server, its tools run once, its watcher hears a stop after it", async () => {
+  test("C2: a run continues over a restart of the server, its tools run once, its watcher gets a stop after it", async () => {
     const ran: string[] = [];
     const pay = tool({
       name: "pay",
@@ -149,7 +149,7 @@ describe("P9: nothing that was acknowledged is lost or doubled", () => {
 });
 
 describe("a server that does not write", () => {
-  test("P8, F6: out of memory, the run fails with STORE_FULL, half of nothing is written, and it goes on when there is room", async () => {
+  test("P8, F6: out of memory, the run fails with STORE_FULL, nothing is written in part, and it continues when there is room", async () => {
     let ran = 0;
     const pay = tool({
       name: "pay",
@@ -203,7 +203,7 @@ describe("a server that does not write", () => {
     }
   });
 
-  test("F6: where the server has lost a thread that runs, its run says so", async () => {
+  test("F6: if the server has lost a running thread, its run fails with the reason", async () => {
     const kit = await openKit(
       async () => {
         await admin.flushall();
@@ -233,7 +233,7 @@ describe("a server that does not write", () => {
 
   test("F6: one that cannot save to its disk is waited for", async () => {
     const [, folder] = (await admin.config("GET", "dir")) as [string, string];
-    // Where its file should be, there is a folder.
+    // A folder has the name of its file.
     mkdirSync(join(folder, "dump.rdb", "full"), { recursive: true });
     await admin.config("SET", "save", "3600 1");
     await admin.bgsave();
@@ -246,7 +246,7 @@ describe("a server that does not write", () => {
     rmSync(join(folder, "dump.rdb"), { recursive: true });
   });
 
-  test("F6: one that gives no answer is STORE_FAILED; what was on its way then is known when it is sent again", async () => {
+  test("F6: a server without an answer is STORE_FAILED; an append that was on its way is recognised when it is sent again", async () => {
     await store.append(key, append(0));
     await admin.call("CLIENT", "PAUSE", "30000", "ALL");
     const ambiguous = append(1);
@@ -267,7 +267,7 @@ describe("a server that does not write", () => {
     expect(performance.now() - began).toBeLessThan(4_000);
   });
 
-  test("C4: what a newer version has written is STORE_VERSION, and not a key of it changes", async () => {
+  test("C4: data of a newer version is STORE_VERSION, and not a key of it changes", async () => {
     await store.append(key, append(0));
     await admin.hset("belay:{t:default}", "v", "99");
     const before = await contents();
@@ -283,7 +283,7 @@ describe("a server that does not write", () => {
     expect(await contents()).toEqual(before);
   });
 
-  test("P17: what a newer version has written, and shares with this one, goes on as before", async () => {
+  test("P17: data of a newer version that it shares with this one works as before", async () => {
     await store.append(key, append(0));
     await admin.hset("belay:{t:default}", "v", "99", "oldest", "1");
     expect(await store.append(key, append(1))).toMatchObject({ ok: true });
@@ -299,7 +299,7 @@ describe("a server that does not write", () => {
   });
 });
 
-/** Every key with what is in it. */
+/** Returns every key with its value. */
 async function contents(): Promise<Record<string, string>> {
   const names = (await admin.keys("*")).sort();
   const dumps = await Promise.all(names.map(async (name) => (await admin.dumpBuffer(name))?.toString("hex") ?? ""));

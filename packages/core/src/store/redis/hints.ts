@@ -1,12 +1,12 @@
-// Hints across processes: each write tells the thread's channel, heard on one connection for all watchers. A message may
-// be lost, and with a connection all of them are: whoever begins to listen, and everyone after a connection came back,
-// is told to look; and slowly, all that is watched is compared with what it was.
+// Hints across processes: each write publishes to the thread's channel, which one connection follows for all watchers. A message may
+// be lost, and with a connection all of them: a new watcher, and every watcher after a reconnect, is called to look; and at slow
+// intervals all watched threads are compared with their last state.
 //
-// A channel stays open for a while after its last watcher has left: the next run of the thread wants it again. What was
-// told meanwhile is told to whoever comes.
+// A channel stays open for a while after its last watcher has left: the next run of the thread wants it again. Hints in between
+// are kept for the next watcher.
 //
 // A channel also carries the calls of readers to the owner of the thread; the drafts of the owner have a channel of their own,
-// which only readers hear (relay).
+// which only readers follow (relay).
 
 import { RelayRoom, type Side } from "../relay-room.ts";
 import type { Change, RelayLine } from "../store.ts";
@@ -19,7 +19,7 @@ export interface Watched {
   readonly channel: string;
 }
 
-/** In short, what a watcher would be told of: the same text while nothing has changed. In the order of the threads. */
+/** Returns a digest for each thread, in their order: the same text while nothing has changed for a watcher. */
 export type Look = (tenantKey: string, threadIds: readonly string[]) => Promise<readonly string[]>;
 
 interface Watcher {
@@ -30,9 +30,9 @@ interface Watcher {
 interface Channel extends Watched {
   readonly watchers: Set<Watcher>;
   listening: boolean;
-  /** What came while nobody listened. */
+  /** Hints that came without a watcher. */
   readonly missed: Set<Change>;
-  /** What the thread was when it was last looked at. */
+  /** The digest of the thread at the last look. */
   seen: string | undefined;
   idleSince: number;
 }
@@ -56,7 +56,7 @@ export class Hints {
   #subscriber: RedisSubscriber | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
-  /** How many watchers keep the process alive: whoever follows a thread waits for something. */
+  /** The number of watchers that keep the process alive. */
   #foreground = 0;
   readonly #room = new RelayRoom();
 
@@ -117,7 +117,7 @@ export class Hints {
     }
   }
 
-  /** One end of a relay. Someone must watch the thread meanwhile. */
+  /** Opens one end of a relay. The thread must have a watcher in the meantime. */
   relay(channel: string, side: Side, heard: (body: string) => void): RelayLine {
     const down = `${channel}:live`;
     const isFirst = side === "reader" && !this.#room.has(down, side);
@@ -152,7 +152,7 @@ export class Hints {
     const subscriber = this.#client.duplicate();
     this.#subscriber = subscriber;
     this.#client.once("end", this.#close);
-    // The store's own calls say what is wrong with the server.
+    // The store's own calls report the failure of the server.
     subscriber.on("error", () => {});
     subscriber.on("connect", () => this.#hold());
     subscriber.on("message", (name, message) => {
@@ -185,7 +185,7 @@ export class Hints {
     if (subscriber === undefined || channels.length === 0) return;
     for (const channel of channels) channel.listening = true;
     subscriber.subscribe(...channels.map(({ channel }) => channel)).then(
-      // Between the last look of whoever watches and now, something may have come.
+      // A change may have come since the last look of a watcher.
       () => {
         for (const channel of channels) tell(channel);
       },
@@ -223,7 +223,7 @@ export class Hints {
     try {
       await this.#lookAtAll();
     } catch {
-      // The next append says what is wrong with the server.
+      // The next append reports the failure of the server.
     } finally {
       this.#looking = false;
     }

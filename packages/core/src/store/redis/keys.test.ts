@@ -8,7 +8,7 @@ import type { Append } from "../store.ts";
 import { channelOf, tenantKey } from "./keys.ts";
 import { redisStore } from "./redis.ts";
 
-/** Names made of what keys are made of, and of what no key should be made of. */
+/** Names made of the parts of keys, and of characters that no key should have. */
 const name = fc.oneof(
   fc
     .array(fc.constantFrom(":", "{", "}", "t", "j", "w", "\n", "\0", "%", '"', "\\", "a", "\ud800"), { maxLength: 8 })
@@ -43,7 +43,7 @@ describe("keys", () => {
     );
   });
 
-  test("whatever one tenant does, under whatever names, no key of another changes", async () => {
+  test("any call of one tenant, under any names, changes no key of another", async () => {
     const client = new Redis(await service("redis"));
     const prefix = `belay-test-${randomUUID()}`;
     const store = redisStore(client, { prefix });
@@ -100,7 +100,7 @@ describe("keys", () => {
     await redisServer.remove(`${await service("redis")}?prefix=${prefix}`);
   });
 
-  test("a client with a keyPrefix of its own keeps everything below it, and hears its hints", async () => {
+  test("a client with a keyPrefix of its own keeps everything below it, and gets its hints", async () => {
     const url = await service("redis");
     const keyPrefix = `belay-test-${randomUUID()}:`;
     const client = new Redis(url, { keyPrefix });

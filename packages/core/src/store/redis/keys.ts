@@ -5,14 +5,14 @@
 //
 //   belay:tenants                  the tenants that have threads: a tenant is added before its first append
 //   belay:{t:acme}                 counters: the last fence, the last number, the version of all this
-//   belay:{t:acme}:threads         the row of each thread, by its id; :movable, those that can move, by when
+//   belay:{t:acme}:threads         the row of each thread, by its id; :movable, those that can move, by time
 //   belay:{t:acme}:requests        open requests; :asked, their ids in order; :raised, the thread of every request; :rules
 //   belay:{t:acme}:j:‹id›:lines    the lines of a journal; :mail, :known, :snapshot, :raised, :forks of it
 //   belay:{t:acme}:at              threads that rest, by the time of their last append; :running, those that run
 //   belay:{t:acme}:state:‹state›   the same threads by state, :agent:‹name›, :pause:‹type›, :label:‹hash of key and value›
 //   belay:{t:acme}:words           the words of titles and labels, each with its thread; :names, titles and labels
 //   belay:{t:acme}:decided         decided requests, by time; :verdicts, how they were decided
-//   belay:{t:acme}:w:‹thread›      the channel on which changes of a thread are told; :w, that of all threads
+//   belay:{t:acme}:w:‹thread›      the channel for changes of a thread; :w, that of all threads
 
 import { belayError } from "../../error.ts";
 

@@ -1,4 +1,4 @@
-// What a worker looks at, again and again: the threads that can move, found without a look at all others.
+// The repeated look of a worker: the threads that can move, found without a look at all others.
 
 import { randomUUID } from "node:crypto";
 import { service } from "@belay/testkit";
@@ -28,7 +28,7 @@ function place() {
   return { store, movable: `${prefix}:{t:acme}:movable`, list: () => listed(store) };
 }
 
-/** Sorted, by what a worker would move. */
+/** The threads that a worker would move, sorted. */
 async function listed(store: Store, lookAt: "movable" | "all" = "movable"): Promise<string[]> {
   const found =
     lookAt === "all"
@@ -61,7 +61,7 @@ function appended(state: SessionState): Append {
 const command = (kind: Command["kind"], id: string = randomUUID()): Command => ({ key: id, kind, body: "{}", at: 1 });
 
 describe("threads that can move, in Redis", () => {
-  test("P13: a worker is told of them alone, and of all that it has to move", async () => {
+  test("P13: a worker gets exactly the threads that it has to move", async () => {
     const { store, list } = place();
     for (let i = 0; i < 50; i++) await step(store, `rests-${i}`, "paused");
     expect(await list()).toEqual([]);
@@ -76,7 +76,7 @@ describe("threads that can move, in Redis", () => {
     expect(await list()).toEqual(["crashed", "due", "queued", "rests-7"]);
   });
 
-  test("P18: whatever was written, they are the ones that a look at all threads finds", async () => {
+  test("P18: after any writes, they are the ones that a look at all threads finds", async () => {
     const names = ["a", "b", "c\nd"];
     const states: SessionState[] = ["initialized", "running", "paused", "completed", "error"];
     const change = fc.record({

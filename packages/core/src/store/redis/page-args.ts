@@ -3,7 +3,7 @@ import { beyond } from "../words.ts";
 import { toText } from "./keys.ts";
 import { pairName, UNLISTED } from "./rows.ts";
 
-/** A query as the script of a page takes it: values in their order, and then the lists, whose lengths are among them. */
+/** A query as arguments of the script of a page: values in their order, and then the lists, with their lengths among the values. */
 export function pageArgs(query: ThreadQuery): string[] {
   const { state = "", pauseType = "", agent, label = {}, words = [], threadIds = [], after, limit } = query;
   const pairs = Object.entries(label).map(([key, value]) => pairName(key, value));

@@ -13,13 +13,13 @@ export type Segment = readonly [journal: string, lines: string];
 
 export interface Read {
   readonly lines: readonly Line[];
-  /** What the lines after these do not fit. */
+  /** The mismatch of the lines after these. */
   readonly damage?: { readonly seq: number; readonly error: BelayError };
 }
 
 /**
- * The lines after `after`, whose last one before is `before` as it is kept; they must reach `to`. Whoever `audits` all of
- * them, from the first, has them proven by the sha256 chain, too: a crc is easily met by another text.
+ * Returns the lines after `after`; `before` is the stored end of the line before them; they must reach `to`. An `audit` of all
+ * lines, from the first, proves them by the sha256 chain, too: another text may have the same crc.
  */
 export function readLines(
   key: ThreadKey,
@@ -37,7 +37,7 @@ export function readLines(
   let hash = "";
   let next = mark.seq + mark.count;
   if (!(next <= after + 1)) return stop(after, "a line is missing");
-  // What is no crc cannot be gone on from.
+  // An invalid crc cannot be continued.
   if (crc !== crc >>> 0) return stop(after, "a line does not fit its checksum");
   for (const [journal, packed] of segments) {
     const values = packed === "" ? [] : packed.split("\n");

@@ -1,4 +1,4 @@
-// A bus for hints and drafts of a store that is elsewhere. One connection hears all channels; it is opened with the first.
+// A bus for hints and drafts of a store that is elsewhere. One connection follows all channels; it is opened with the first.
 
 import type { Bus } from "../bus.ts";
 import { holdProcess, type RedisClient, type RedisSubscriber } from "./client.ts";
@@ -29,7 +29,7 @@ export function redisBus(client: Pick<RedisClient, "publish" | "duplicate" | "on
     made.on("message", (channel, text) => {
       for (const { heard } of channels.get(channel) ?? []) heard(text);
     });
-    // ioredis subscribes again by itself.
+    // ioredis itself subscribes again.
     made.on("ready", () => {
       for (const listeners of channels.values()) for (const { joined } of listeners) joined();
     });

@@ -1,11 +1,11 @@
-// A store in Redis, for several machines. What Redis promises is what it promises: written before it is answered only
-// with `appendonly yes` and `appendfsync always`, and lost where a replica takes over that has not heard of it.
+// A store in Redis, for several machines. It promises as much as its server: an answered write is on disk only with
+// `appendonly yes` and `appendfsync always`, and is lost if a replica that has not received it takes over.
 //
 // 1. Each step is one script (scripts.ts), which Redis runs alone, and writes as one transaction.
 // 2. Every line carries a crc of its journal, its place and its text, chained to the line before it, and a sha256 chain,
-//    which `past` proves, too; the thread's row carries the last of each. The server cannot make them: a line is sent with those that
-//    its writer thinks come next, and sent again with the right ones where another line was the last.
-// 3. Lines belong to a journal, which has an id of its own: a fork reads those of other threads, whatever became of them.
+//    which `past` proves, too; the thread's row carries the last of each. The server cannot compute them: a writer sends a line with
+//    those for the last line that it has read, and sends it again with the right ones if another line was the last.
+// 3. Lines belong to a journal, which has an id of its own: a fork reads those of other threads, also after their deletion.
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { belayError } from "../../error.ts";
@@ -68,12 +68,12 @@ export interface RedisStoreOptions {
 
 const OPTIONS: KnownOptions<RedisStoreOptions> = { prefix: true, pollMs: true };
 
-/** Threads whose last line this store remembers. */
+/** The number of threads whose last line this store remembers. */
 const MOST_MARKS = 1_000;
 const PAGE = "500";
 /**
- * A store in the Redis that `client`, of ioredis, is connected to. Closing that is up to whoever opened it, after the
- * runners are closed; a second connection, opened while something is watched, closes with it.
+ * Returns a store in the Redis that `client`, of ioredis, is connected to. The caller closes the client, after the runners are
+ * closed; a second connection, opened while a thread is watched, closes with it.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   refuseUnknown("redisStore()", options, OPTIONS);
@@ -203,7 +203,7 @@ class RedisStore implements Store {
     this.#tenants.add(tenant);
   }
 
-  /** Page by page: the server has others to serve. Each row is whole, and one that changes meanwhile is told as one of both. */
+  /** Page by page: the server has other callers. Each row is whole, and a row that changes in the meantime is returned as before or after. */
   async threads(tenant: string): Promise<ThreadRow[]> {
     const rows = new Map<string, ThreadRow>();
     let cursor = "0";

@@ -1,6 +1,6 @@
-// What is in Redis, as text, and the checksums that hold it together: what does not fit is refused, never read (P7). A row
-// is its values, a line's end between them, behind their sha1, which the scripts make: they write rows. Everything else
-// carries a crc that whoever sent it has made.
+// The contents of Redis, as text, and their checksums: a mismatch is refused, never read (P7). A row is its values, with line
+// ends between them, behind their sha1, which the scripts compute: they write rows. Everything else carries a crc by its
+// sender.
 
 import { hash as sha } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -31,7 +31,7 @@ export interface Row {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly parent: ThreadRow["parent"];
-  /** Why it is paused; empty where it is not, UNLISTED where no append has said. */
+  /** The type of its pause; empty if it is not paused, UNLISTED if no append has listed it. */
   readonly pause: string;
   readonly runId: string | undefined;
 }
@@ -42,7 +42,7 @@ const VALUES = 24;
 export const UNLISTED = "?";
 const SUM = 40;
 
-/** Undefined where it does not fit its checksum. */
+/** Returns undefined if it does not fit its checksum. */
 export function readRow(raw: string): Row | undefined {
   const text = raw.slice(SUM + 1);
   if (raw.slice(0, SUM) !== sha("sha1", text, "hex")) return undefined;
@@ -91,7 +91,7 @@ export function shown(row: Row, now: number): ThreadRow {
   };
 }
 
-/** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */
+/** A row that does not fit its checksum is reported only by its name, for a search. */
 export function shownDamaged(id: string): ThreadRow {
   const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
   return { threadId: anyText(id), ...none, queued: false, answered: false, damaged: true };
@@ -105,7 +105,7 @@ export function packNames(thread: string, named: Named): string {
   return pack(thread, shown, toText(JSON.stringify(labels)), pairs.join(" "), wordsOf(named).join(" "));
 }
 
-/** Undefined where there are none, or they do not fit their crc. */
+/** Returns undefined if there are none, or they do not fit their crc. */
 export function unpackNames(thread: string, packed: string): Named | undefined {
   const values = packed === "" ? undefined : unpack(thread, packed, 4);
   if (values === undefined) return undefined;
@@ -147,7 +147,7 @@ export function shownListed(id: string, at: number, raw: string, names: string, 
   };
 }
 
-/** The last line of a journal, or where one begins: what the next line continues. */
+/** The last line of a journal, or its beginning: the next line continues it. */
 export interface Mark {
   readonly journal: string;
   readonly crc: number;
@@ -171,7 +171,7 @@ export function packLine({ seq, count, at, crc, hash, text }: LineText): string 
 /** A line as it is kept: these values, the first the fence that it was written under. */
 export const LINE_VALUES = 7;
 
-/** Whatever is there: its crc proves it. */
+/** Any value: its crc proves it. */
 export function lineOf(values: readonly string[], first: number): LineText {
   return {
     seq: Number(values[first + 1]),
@@ -196,13 +196,13 @@ export function lineHash(before: string, text: string): string {
   return (sha("sha256", `${before}\n${text}`, "buffer") as Buffer).subarray(0, 16).toString("base64");
 }
 
-/** Values in their order behind a crc of them and of where they belong. The last may have line's ends of its own. */
+/** Writes values in their order behind a crc of them and of their place. The last may have line ends of its own. */
 export function pack(place: string, ...values: readonly (string | number)[]): string {
   const text = values.join("\n");
   return `${crc32(`${place}\n${text}`)}\n${text}`;
 }
 
-/** As many values as `count`; undefined where they do not fit their crc. */
+/** Reads `count` values; returns undefined if they do not fit their crc. */
 export function unpack(place: string, packed: string, count: number): string[] | undefined {
   const end = packed.indexOf("\n");
   const text = packed.slice(end + 1);
@@ -211,7 +211,7 @@ export function unpack(place: string, packed: string, count: number): string[] |
   return values.length === count ? values : undefined;
 }
 
-/** Parts what the scripts put before a packed value: numbers, kinds and ids, which have no line's end. */
+/** Splits off the fields that scripts put before a packed value: numbers, kinds and ids, which have no line ends. */
 export function partHead(text: string, count: number): string[] {
   const values: string[] = [];
   for (let i = 0; i < count; i++) {
@@ -247,7 +247,7 @@ export function packRequest(thread: string, { id, expiresAt, body }: RaisedReque
   return pack(`${thread}\n${toText(id)}`, expiresAt ?? "", toText(body));
 }
 
-/** One that does not fit its crc is told as damaged. */
+/** One that does not fit its crc is returned as damaged. */
 export function unpackRequest(id: string, packed: string): RequestRow {
   const [thread, rest] = partHead(packed, 1) as [string, string];
   const values = unpack(`${thread}\n${id}`, rest, 2);

@@ -1,9 +1,9 @@
-// The steps of the store, each one script: Redis runs it alone and whole, and writes what it did as one transaction.
+// The steps of the store, each one script: Redis runs it alone and whole, and writes its changes as one transaction.
 // Invariants:
-// 1. A script is the same text for every call; what a caller brings are values, never parts of it.
-// 2. It refuses before it writes: Redis takes nothing back. (It does refuse the first write itself, where its memory is
+// 1. A script is the same text for every call; a caller passes values, never parts of it.
+// 2. It refuses before it writes: Redis undoes nothing. (Redis does refuse the first write itself, if its memory is
 //    full or it may not write, and never a later one.)
-// 3. Sent twice, which a client does when its connection breaks, it does its work once, and answers as it did then:
+// 3. Sent twice, which a client does when its connection breaks, it does its work once, and returns the first answer:
 //    appends are known by their id, everything else by a number that its sender made up.
 // 4. Time is the server's.
 //
@@ -15,7 +15,7 @@
 import { hash as sha } from "node:crypto";
 
 /**
- * Of what is in Redis. A newer one is refused by each script, unless it says that programs as old as this can go on with
+ * The version of the data in Redis. A newer one is refused by each script, unless it says that programs as old as this can share
  * it (P17).
  */
 export const VERSION = 2;
@@ -364,7 +364,7 @@ local names = redis.call('HGET', base .. ':names', id) or ''
 return {'row', redis.sha1hex(values) .. '\\n' .. values, text(now()), text(after), mark, snapshot, mail, found, names}
 `;
 
-// As much as can be found of a thread, also where its row does not fit its checksum: whoever asks proves each line.
+// Returns all that can be found of a thread, also if its row does not fit its checksum: the caller proves each line.
 const past = `${lines}
 local row, damaged = read(ARGV[1])
 if damaged then return {'damaged'} end
@@ -483,8 +483,8 @@ return {'found', found and second(found) or false}
 const rules = `return {'all', redis.call('HGETALL', base .. ':rules')}`;
 
 /**
- * Of what is removed nothing is left to know it by: for a while the number of whoever removed it is kept. After something was
- * removed: a full server lets nobody begin with what needs room.
+ * After a removal no data is left to recognise it by: the number of its caller is kept for a while. Written after the removal: a
+ * full server refuses a script that begins with a write.
  */
 const done = `
 local before = base .. ':did:' .. ARGV[1]
@@ -554,7 +554,7 @@ tell(id, 'append')
 return {'yes'}
 `;
 
-// What a watcher would be told of, in short, of each thread that is named.
+// Returns a digest of each named thread, for watchers.
 const look = `
 local seen = {}
 for i, id in ipairs(ARGV) do
@@ -604,7 +604,9 @@ if state ~= 'running' then
     end
     return true
   end
-  if wanted then
+  local few = 0
+  for _ in pairs(wanted or {}) do few = few + 1 end
+  if wanted and few <= 2 * limit then
     for id in pairs(wanted) do
       local at = tonumber(redis.call('ZSCORE', lists[1], id) or '')
       if at and after(at, id) and isIn(id) then found[#found + 1] = {at, id} end
@@ -615,11 +617,13 @@ if state ~= 'running' then
       local count = redis.call('ZCARD', list)
       if count < least then shortest, least = list, count end
     end
-    local from, count = 0, 2 * limit
+    -- So many that a command for each would take long: the list is read from its beginning, in large parts.
+    local from, count = 0, wanted and 1000 or 2 * limit
     while #found < limit do
       local ids = redis.call('ZREVRANGEBYSCORE', shortest, afterAt == '' and '+inf' or afterAt, '-inf', 'WITHSCORES', 'LIMIT', from, count)
       for i = 1, #ids, 2 do
-        if #found < limit and after(tonumber(ids[i + 1]), ids[i]) and isIn(ids[i]) then
+        local fits = #found < limit and (not wanted or wanted[ids[i]]) and after(tonumber(ids[i + 1]), ids[i])
+        if fits and isIn(ids[i]) then
           found[#found + 1] = {tonumber(ids[i + 1]), ids[i]}
         end
       end

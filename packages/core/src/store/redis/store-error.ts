@@ -3,7 +3,7 @@
 import { BelayError, belayError, errorText } from "../../error.ts";
 import type { ThreadKey } from "../store.ts";
 
-/** `key` is the thread it happened to, where it happened to one. */
+/** `key` is the affected thread, if there is one. */
 export function asStoreError(key: ThreadKey | undefined, error: unknown): unknown {
   if (error instanceof BelayError) return error;
   const threadId = key?.threadId;
@@ -18,13 +18,13 @@ export function isUnknownScript(error: unknown): boolean {
   return isReply(error, "NOSCRIPT");
 }
 
-/** What a server says that starts, is not the one to write to yet, or cannot write to its disk for the moment. */
+/** Errors of a server that starts, does not accept writes yet, or cannot write to its disk for the moment. */
 const PASSING = ["LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF", "NOREPLICAS", "BUSY"];
 
 /** Whether to try again: a script that was run already does nothing the second time. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof BelayError) return false;
-  // What the server itself refuses stays refused; everything else is a connection that broke.
+  // A refusal of the server itself is final; every other error is a broken connection.
   return !isReplyError(error) || PASSING.some((code) => isReply(error, code));
 }
 

@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe("many people at once", { timeout: 180_000 }, () => {
-  test("Q6, P4: many processes answer the same hundred requests: each has one winner, the others learn who it was", async () => {
+  test("Q6, P4: many processes answer the same hundred requests: each has one winner, the others get its name", async () => {
     const store = sqliteStore(db);
     const calls: string[] = [];
     for (let i = 0; i < THREADS; i++) {
@@ -72,8 +72,8 @@ describe("many people at once", { timeout: 180_000 }, () => {
     expect(await store.requests("default")).toEqual([]);
     const ran = () => readFileSync(effects, "utf8").trim().split("\n");
     expect(new Set(ran()).size).toBe(ran().length);
-    // Where the store failed under so many, an approved call may not have run yet: it does so now. One that ran, and
-    // could not say so, is asked about.
+    // If the store failed under so many, an approved call may not have run yet: it does so now. If one ran and could not record
+    // it, a person is asked for its outcome.
     const doubts: string[] = [];
     for (let i = 0; i < THREADS; i++) {
       const kit = await openKit(["done"], { store, threadId: `thread ${i}`, tools: [payTool(effects)] });

@@ -43,7 +43,7 @@ interface Entry {
   readonly blob: string | null;
 }
 
-/** Another text for the line that begins at `seq`, and whatever crcs it takes for nobody to notice by them. */
+/** Writes another text for the line that begins at `seq`, with all crcs to match it. */
 function forge(threadId: string, seq: number, body: string, { hashes = false } = {}): void {
   const row = db.prepare("SELECT * FROM thread WHERE id = ?").get(threadId) as Row;
   const { num } = row;
@@ -84,28 +84,25 @@ describe("P7: the sha256 chain of a thread", () => {
     expect(await past("fork")).toEqual(sound(15));
   });
 
-  test.each([1, 3, 11, 601, 1_199])(
-    "finds another text for the line at %d, whose crcs were all made anew",
-    async (seq) => {
-      forge("a", seq, '{"forged":true}');
-      // By its crcs it is what was written.
-      expect((await store.load(key("a")))?.lines).toHaveLength(600);
-      expect(await past("a")).toEqual(broken((seq - 1) / 2, seq));
-    },
-  );
+  test.each([1, 3, 11, 601, 1_199])("finds another text for the line at %d with recomputed crcs", async (seq) => {
+    forge("a", seq, '{"forged":true}');
+    // By its crcs it is unchanged.
+    expect((await store.load(key("a")))?.lines).toHaveLength(600);
+    expect(await past("a")).toEqual(broken((seq - 1) / 2, seq));
+  });
 
-  test("finds it in a fork's own lines, and says nothing of what comes after the point that is asked for", async () => {
+  test("finds it in a fork's own lines, and ignores lines after the given point", async () => {
     forge("fork", 23, '{"forged":true}');
     expect(await past("fork")).toEqual(broken(11, 23));
     expect(await past("fork", 22)).toEqual(sound(11));
   });
 
-  test("finds lines whose hashes were made anew as well: the row has the last of them", async () => {
+  test("finds lines with recomputed hashes, too: the row has the last of them", async () => {
     forge("a", 601, '{"forged":true}', { hashes: true });
     expect(await past("a")).toEqual(broken(599, 1_199));
   });
 
-  test("a hash that is none, or damage before another, is found where it is", async () => {
+  test("an invalid hash, or damage before another, is found at its place", async () => {
     db.exec("UPDATE entry SET hash = 'text' WHERE id & 0xffffffff = 41");
     expect(await past("a")).toEqual(broken(20, 41));
     db.exec("UPDATE entry SET body = 'x' WHERE id & 0xffffffff = 101");
@@ -115,7 +112,7 @@ describe("P7: the sha256 chain of a thread", () => {
   });
 });
 
-test("P7: a thread whose words were changed is not forked; its history ends before them, and repair saves that", async () => {
+test("P7: a thread with a changed text is not forked; its history ends before the text, and repair saves that part", async () => {
   const model = scriptedModel(["one", "two", "three", "four"]);
   const runner = createRunner({ agent: agent({ name: "helper", model }), store });
   const session = await runner.open("talk");

@@ -1,6 +1,6 @@
-// The sha256 chain of a thread's lines. A crc finds what a disk does; it takes little to change a text so that its crc
-// stays, or to write new crcs all along. Who reads a whole past, to fork it, show it or save what can be read of it, has the
-// lines proven by their hashes, too. Opening and going on do not: that is most of what reading would cost.
+// The sha256 chain of a thread's lines. A crc finds damage of a disk; a text is easily changed so that its crc stays, or all crcs
+// are rewritten. A caller that reads a whole past, to fork it, show it or repair it, has the lines proven by their hashes, too.
+// Opening and continuing a thread do not: the proof is most of the cost of a read.
 
 import type { Line } from "../../journal/codec.ts";
 import { toText } from "./database.ts";
@@ -13,7 +13,7 @@ export interface Stand {
   readonly from: { readonly next: number };
 }
 
-/** How many of a thread's lines, all from the first on, the chain proves; with `row`, whose last hash it must lead to. */
+/** Returns the number of a thread's lines, from the first on, that the chain proves; with `row`, it must lead to the row's last hash. */
 export function provenLines(
   sql: Statements,
   stands: readonly Stand[],

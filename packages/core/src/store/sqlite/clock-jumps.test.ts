@@ -51,7 +51,7 @@ describe("a clock that jumps", () => {
     expect((await store.load(key))?.row.lease).toBeUndefined();
   });
 
-  test("P11, C3: forward, the lease can be taken early: the one who had it is fenced, nothing is doubled", async () => {
+  test("P11, C3: forward, the lease can be taken early: its owner is fenced, nothing is doubled", async () => {
     const store = sqliteStore(db, { clock });
     const first = await openKit([[{ text: "some" }, { wait: 200 }, { text: " more" }]], { store, clock });
     const run = first.session.run("go");

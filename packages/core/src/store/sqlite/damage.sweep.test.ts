@@ -76,7 +76,7 @@ async function fill(store: Store): Promise<void> {
       const first = await store.append(key, append(0, body(0), { take: `owner ${threadId}`, ttlMs: 1_000 }, false));
       const fence = first.ok ? first.fence : 0;
       for (let i = 1; i < lines; i++) {
-        // In one of them only: lines are read another way where a text is kept apart.
+        // In one of them only: lines are read in another way if a text is kept apart.
         const text = i === 2 && threadId === "b" ? "x".repeat(90_000) : body(i);
         const released = threadId === "a" && i === lines - 1;
         const more = { ...asking(threadId, i), ...(i === lines - 1 && { snapshot: snapshotOf(threadId) }) };
@@ -119,12 +119,12 @@ function snapshotOf(threadId: string): string {
 }
 
 interface Read {
-  /** Everything a store tells, as text. */
+  /** Returns everything that a store reports, as text. */
   readonly data: string;
   readonly errors: readonly string[];
 }
 
-/** Opens the file and reads everything: what was read, and each error met. */
+/** Opens the file, reads everything, and returns the values and the errors. */
 async function readAll(file: string): Promise<Read> {
   const data: string[] = [];
   const errors: string[] = [];
@@ -167,7 +167,7 @@ async function readAll(file: string): Promise<Read> {
   return { data: data.join("\n"), errors };
 }
 
-/** A cache: one that is passed over is no lie, as long as all that it stood for is there instead. */
+/** A cache: a snapshot may be skipped if all its lines are read instead. */
 function fromSnapshot(tenant: string, threadId: string, loaded: Loaded | string | undefined): string {
   if (loaded === undefined || typeof loaded === "string") return JSON.stringify(loaded) ?? `no ${threadId}`;
   const { snapshot, ...rest } = loaded;
@@ -179,7 +179,7 @@ function fromSnapshot(tenant: string, threadId: string, loaded: Loaded | string 
   return isRight && isOurs ? `${tenant} ${threadId} from its snapshot on` : JSON.stringify(loaded);
 }
 
-/** How many there are, and each in its place: also beside a damaged one none may be missing, nor another one told. */
+/** Checks the number and the places: also beside a damaged one none may be missing, and none may be another. */
 function requestLines(
   tenant: string,
   list: readonly RequestRow[] | string,
@@ -198,11 +198,11 @@ function requestLines(
 const damagedRequestRow = new BelayError("STORE_CORRUPT", "", "", {});
 const damagedRow = new BelayError("JOURNAL_CORRUPT", "", "", {});
 
-/** What is told that is neither right nor an error. */
+/** Returns reported values that are neither right nor an error. */
 function lies({ data, errors }: Read): string[] {
   const wrong = errors.filter((code) => !TYPED.test(code));
   if (errors.length === 0) return data === whole ? wrong : [...wrong, "other data, without any error"];
-  // Where there are errors, everything told besides is right.
+  // Beside errors, every reported value is right.
   const right = new Set(whole.split("\n"));
   const other = data
     .split("\n")
@@ -229,7 +229,7 @@ async function withColumnChanged(table: string, column: string, id: string) {
 
 let files = 0;
 
-/** A file of its own each time: a closed handle may keep what it knew of the one before. */
+/** A file of its own each time: a closed handle may keep data of the one before. */
 function fresh(): string {
   return join(folder, `${++files}.db`);
 }
@@ -248,14 +248,14 @@ function sequence(seed: number): (below: number) => number {
 }
 
 describe("a damaged file", () => {
-  test("P7, C4: one bit flipped, at many places: everything told is right or a typed error, and the file stays as it is", async () => {
+  test("P7, C4: one bit flipped, at many places: every read is right or a typed error, and the file stays as it is", async () => {
     const bytes = readFileSync(original);
     const random = sequence(7);
     const problems: string[] = [];
     let noticed = 0;
     for (let i = 0; i < FLIPS; i++) {
       const copy = fresh();
-      // The first page has the header and the schema: every fourth flip is there.
+      // The first page has the header and the schema: every fourth flip hits it.
       const at = i % 4 === 0 ? random(PAGE) : random(bytes.length);
       const bit = random(8);
       const flipped = Buffer.from(bytes);
@@ -273,7 +273,7 @@ describe("a damaged file", () => {
     console.log(`${noticed} of ${FLIPS} flips were noticed, the others were in nothing that is read`);
   });
 
-  test("P7: cut short at many places, or a page of it zeroed or swapped, it tells nothing wrong", async () => {
+  test("P7: cut short at many places, or a page of it zeroed or swapped, no read is wrong", async () => {
     const bytes = readFileSync(original);
     const pages = bytes.length / PAGE;
     const random = sequence(11);
@@ -299,7 +299,7 @@ describe("a damaged file", () => {
     expect(problems).toEqual([]);
   });
 
-  test("P7: a damaged WAL tells an earlier consistent state, or a typed error", async () => {
+  test("P7: a damaged WAL gives an earlier consistent state, or a typed error", async () => {
     const live = join(folder, "live.db");
     const db = await openDatabase(live);
     const store = sqliteStore(db, { clock });
@@ -340,7 +340,7 @@ describe("a damaged file", () => {
     expect(earlier.size).toBeGreaterThan(3);
   });
 
-  test("P7: one bit flipped in the index of open commands: none is told twice, in place of another", async () => {
+  test("P7: one bit flipped in the index of open commands: none is returned twice, in place of another", async () => {
     const bytes = readFileSync(original);
     const db = await openDatabase(original);
     const { root } = db.prepare("SELECT rootpage AS root FROM sqlite_schema WHERE name = 'command_open'").get() as {
@@ -415,7 +415,7 @@ describe("a damaged file", () => {
 
   // Not `closed`: changed by SQL, an open request leaves the index of open ones; the bits below change the row alone.
   test.each(["num", "name", "thread", "expires_at", "body", "crc"])(
-    "P7: a request whose %s was changed is listed as damaged, and the others as they are",
+    "P7: a request whose %s was changed is listed as damaged, and the others unchanged",
     async (column) => {
       const { db, done } = await withColumnChanged("request", column, open);
       const store = sqliteStore(db, { clock });
@@ -432,7 +432,7 @@ describe("a damaged file", () => {
   );
 
   test.each(["request_open", "request_open_again"])(
-    "P7: where %s leads to another row, nobody knows which request is missing: STORE_CORRUPT",
+    "P7: if %s leads to another row, the missing request is unknown: STORE_CORRUPT",
     async (index) => {
       const bytes = readFileSync(original);
       const db = await openDatabase(original);
@@ -465,7 +465,7 @@ describe("a damaged file", () => {
     },
   );
 
-  test("P7: no bit of requests, rules and their indexes can be flipped without being noticed where it is read", async () => {
+  test("P7: no bit of requests, rules and their indexes can be flipped unnoticed by a read", async () => {
     const bytes = readFileSync(original);
     const db = await openDatabase(original);
     const roots = db
@@ -510,7 +510,7 @@ describe("a damaged file", () => {
       return loaded;
     }
 
-    test("T3: that is sound stands for the lines before it", async () => {
+    test("T3: that is sound replaces the lines before it", async () => {
       const loaded = await withSnapshot(undefined);
       expect(loaded?.snapshot).toEqual({ seq: 118, body: snapshotOf("long") });
       expect(loaded?.lines.map(({ seq }) => seq)).toEqual([119]);
@@ -529,12 +529,12 @@ describe("a damaged file", () => {
       expect(loaded).toEqual(originals.get("default long"));
     });
 
-    test("P7: that is ahead of its thread is passed over, whatever its checksum", async () => {
+    test("P7: that is ahead of its thread is skipped, with any checksum", async () => {
       const crc = lineCrc(0, key, 200, 0, 0, snapshotOf("long"));
       expect(await withSnapshot(`seq = 200, crc = ${crc}`)).toEqual(originals.get("default long"));
     });
 
-    test("P7: none of its bits can be flipped so that another one is told", async () => {
+    test("P7: none of its bits can be flipped so that another one is returned", async () => {
       const bytes = readFileSync(original);
       const db = await openDatabase(original);
       const named = "SELECT rootpage AS root FROM sqlite_schema WHERE name = 'snapshot'";

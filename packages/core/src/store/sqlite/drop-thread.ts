@@ -1,5 +1,5 @@
-// Removes a thread, but for the lines that its forks go on from: those stay under its number, which is in `kept` from
-// then on, until the last fork that needs them is removed. Whoever calls this is in a transaction.
+// Removes a thread, but keeps the lines that its forks continue: they stay under its number, which is in `kept` from then on,
+// until the last fork that needs them is removed. The caller is in a transaction.
 
 import { dropListing } from "./listing.ts";
 import type { Row } from "./rows.ts";

@@ -45,7 +45,7 @@ const makeRoom = (db: DatabaseSync) => db.exec("PRAGMA max_page_count = 1000000"
 describe("a full disk", () => {
   const large = "y".repeat(200_000);
 
-  test("P8, F6: the run fails with STORE_FULL, nothing more is written, it reads paused by a crash, and goes on when there is room", async () => {
+  test("P8, F6: the run fails with STORE_FULL, nothing more is written, it reads paused by a crash, and continues when there is room", async () => {
     const db = await openDatabase(file);
     const { clock, skip } = movable();
     const ran: string[] = [];
@@ -86,7 +86,7 @@ describe("a full disk", () => {
     db.close();
   });
 
-  test("P8, C1: no tool starts whose intent could not be recorded", async () => {
+  test("P8, C1: no tool starts without its recorded intent", async () => {
     const db = await openDatabase(file);
     let ran = 0;
     const pay = tool({
@@ -110,7 +110,7 @@ describe("a full disk", () => {
   });
 });
 
-describe("a file that is not what it should be", () => {
+describe("an invalid file", () => {
   test("C4: a newer schema is STORE_VERSION, and not a byte of it changes", async () => {
     const db = await openDatabase(file);
     sqliteStore(db);
@@ -171,7 +171,7 @@ describe("a file that is not what it should be", () => {
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 
-  test("a folder that is not there is refused by whoever opens the database", async () => {
+  test("opening a database in a missing folder is refused", async () => {
     await expect(openDatabase(join(folder, "nowhere", "threads.db"))).rejects.toThrow();
   });
 
@@ -190,7 +190,7 @@ describe("a file that is not what it should be", () => {
     db.close();
   });
 
-  test("F6: closed in the middle of a run, the run fails with STORE_FAILED and the program goes on", async () => {
+  test("F6: closed in the middle of a run, the run fails with STORE_FAILED and the program continues", async () => {
     const db = await openDatabase(file);
     const store = sqliteStore(db);
     const kit = await openKit([[{ text: "some" }, { wait: 50 }, { text: " more" }]], { store });
@@ -247,7 +247,7 @@ describe("a file that another process has locked", () => {
 
     const stubborn = startChild(programs, "holdLock", { file });
     await stubborn.said("locked");
-    // Reading goes on meanwhile.
+    // Reads continue in the meantime.
     expect((await store.load(key))?.lines).toHaveLength(1);
     const started = Date.now();
     const refused = store.append(key, append("second")).then(

@@ -50,7 +50,7 @@ test("T2: nothing is copied: a fork adds its own lines and one row", async () =>
   expect(rows(db)).toEqual({ ...before, thread: 21, entry: before.entry! + 20 });
 });
 
-test("T2: of a deleted parent what no fork needs goes at once, and the rest with the last fork that needs it", async () => {
+test("T2: lines of a deleted parent that no fork needs go at once, and the rest with the last fork that needs them", async () => {
   const { db, store } = await opened();
   for (let i = 0; i < 10; i++) await write(store, "p", i, i === 2 || i === 9 ? { body: `${large}${i}` } : {});
   await fork(store, "early", "p", 3);
@@ -66,7 +66,7 @@ test("T2: of a deleted parent what no fork needs goes at once, and the rest with
   expect(rows(db)).toEqual({ thread: 0, kept: 0, entry: 0, blob: 0 });
 });
 
-test("T2: whatever is deleted in whatever order, in the end nothing is left, and until then nothing is missing", async () => {
+test("T2: after deletions in any order nothing is left at the end, and nothing is missing before", async () => {
   const { db, store } = await opened();
   for (let seed = 1; seed <= 15; seed++) {
     let state = seed;
@@ -99,7 +99,7 @@ test("T2: whatever is deleted in whatever order, in the end nothing is left, and
   }
 });
 
-test("P7: a thread whose row is damaged can be forked where its lines are proven, and deleted without its forks losing anything", async () => {
+test("P7: a thread with a damaged row can be forked at its proven lines, and deleted without its forks losing anything", async () => {
   const { db, store } = await opened();
   for (let i = 0; i < 6; i++) await write(store, "p", i);
   await fork(store, "before", "p", 4);

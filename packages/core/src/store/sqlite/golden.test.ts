@@ -8,7 +8,7 @@ import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 // golden/v1.sql is a database as version 1 of the schema wrote it, as SQL, and so on for each version. They are never made
-// anew: what they hold must stay readable for ever. A new version gets a file of its own.
+// anew: their contents must always stay readable. A new version gets a file of its own.
 
 let folder: string;
 let db: DatabaseSync;
@@ -71,7 +71,7 @@ describe("a database of version 1", () => {
     ]);
   });
 
-  test("C4: tells its histories, with every byte of a large result", async () => {
+  test("C4: its histories are read, with every byte of a large result", async () => {
     const { session } = await opened("completed");
     expect(history(session.messages)).toEqual([
       "user: first question",
@@ -108,7 +108,7 @@ describe("a database of version 1", () => {
     ]);
   });
 
-  test("C4: its threads go on: after a stop, an error and a crash, with what waited for them", async () => {
+  test("C4: its threads continue: after a stop, an error and a crash, with the commands that waited for them", async () => {
     const interrupted = await opened("interrupted", ["went on"]);
     expect(await interrupted.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
     expect(history(interrupted.session.messages).slice(-3)).toEqual([
@@ -156,7 +156,7 @@ describe("a database of version 2", () => {
     expect([await store.requests("default"), await store.rules("default")]).toEqual([[], []]);
   });
 
-  test("C4: tells everything of a thread: lines, a large one, a snapshot, and which commands wait", async () => {
+  test("C4: all of a thread is read: lines, a large one, a snapshot, and which commands wait", async () => {
     const store = sqliteStore(db);
     const key = { tenant: "default", threadId: "kept" };
     const whole = await store.load(key);
@@ -177,7 +177,7 @@ describe("a database of version 2", () => {
       expect(await store.send(key, { key: name, kind: "stop", body: "", at: 1 })).toBe(false);
   });
 
-  test("C4: its threads go on, and can ask, rest and be answered", async () => {
+  test("C4: its threads continue, and can ask, rest and be answered", async () => {
     const interrupted = await opened("interrupted", ["went on"]);
     expect(await interrupted.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
     expect(history(interrupted.session.messages).slice(-2)).toEqual(["user: also this", "assistant: went on"]);
@@ -235,7 +235,7 @@ describe("a database of version 3", () => {
     ]);
   });
 
-  test("C4: what was asked can be answered, and goes on", async () => {
+  test("C4: its open requests can be answered, and the run continues", async () => {
     const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
     const kit = await openKit(["went on"], { store: sqliteStore(db), tools: [...tools, pays], threadId: "asking" });
     const [request] = (await kit.runner.inbox()).items;
@@ -271,7 +271,7 @@ describe("a database of version 4", () => {
     ]);
   });
 
-  test("C4: what was asked can be answered, and a recorded step is not computed again", async () => {
+  test("C4: its open requests can be answered, and a recorded step is not computed again", async () => {
     const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
     const kit = await openKit(["went on"], { store: sqliteStore(db), tools: [...tools, pays], threadId: "asking" });
     const [request] = (await kit.runner.inbox()).items;
@@ -280,7 +280,7 @@ describe("a database of version 4", () => {
     expect(history(kit.session.messages).slice(-2)).toEqual(["tool: p1 ok + l2 ok", "assistant: went on"]);
   });
 
-  test("C4, G1: a graph goes on past the node that it stopped before, and is the one that it was", async () => {
+  test("C4, G1: a graph continues past the node that it stopped before, without drift", async () => {
     const steps = graph("steps")
       .node("a", async (given: string) => `${given}again`)
       .node("b", async (given: string) => `${given}b`)
@@ -297,7 +297,7 @@ describe("a database of version 4", () => {
 describe("a database of version 5", () => {
   beforeEach(() => restore("v5"));
 
-  test("U1: what is due in it is found when it is first opened", async () => {
+  test("U1: its due threads are found when it is first opened", async () => {
     const store = sqliteStore(db);
     expect((await store.due(10)).map(({ threadId }) => threadId).sort()).toEqual(["crashed", "queued"]);
     const { runner } = await openKit(() => "again", { store, threadId: "unused" });

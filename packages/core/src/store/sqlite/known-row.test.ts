@@ -40,7 +40,7 @@ async function pair(file: string): Promise<{ ours: Store; theirs: Store; fence: 
 }
 
 describe("a row that a store remembers", () => {
-  it("is not written over where another process sent a command meanwhile: the command is told, and can be taken back", async () => {
+  it("is not overwritten if another process sent a command in the meantime: the command is reported, and can be taken back", async () => {
     const { ours, theirs, fence } = await pair("command.db");
     await theirs.send(key, command);
     expect(await ours.append(key, append(1, { fence, ttlMs: 60_000 }))).toMatchObject({ ok: true, mail: true });
@@ -62,7 +62,7 @@ describe("a row that a store remembers", () => {
     expect((await theirs.load(key))?.lines).toHaveLength(2);
   });
 
-  it("F3: brings no request and no rule where it is not that any more, and each once where the append is written after all", async () => {
+  it("F3: adds no request and no rule if the row has changed, and each once if the append is written after all", async () => {
     const { ours, theirs, fence } = await pair("asking.db");
     const brings = (id: string) => ({ raise: [{ id, body: id }], remember: [{ id, at: 1, body: id }] });
     await theirs.send(key, { ...command, kind: "answer" });
@@ -80,7 +80,7 @@ describe("a row that a store remembers", () => {
     expect((await ours.load(key))?.row).toMatchObject({ answered: true, head: 3 });
   });
 
-  it("Q9: knows at once the rules that this and another process added and removed, though it remembers them", async () => {
+  it("Q9: reads at once the rules that this and another process added and removed, although it caches them", async () => {
     const { ours, theirs, fence } = await pair("rules.db");
     const rules = async () => (await ours.rules("t")).map(({ id }) => id);
     const remembers = (id: string) => ({ remember: [{ id, at: 1, body: id }] });
@@ -106,7 +106,7 @@ describe("a row that a store remembers", () => {
     expect((await ours.load(key))?.row.lease?.owner).toBe("them");
   });
 
-  it("P7: who takes it again after it has changed by itself is told so, and nothing is written", async () => {
+  it("P7: a writer that takes it again after damage gets the error, and nothing is written", async () => {
     const changes = [
       "created_at = created_at + 1",
       "state = 'completed'",

@@ -170,7 +170,7 @@ const COUNT = "SELECT COUNT(*) AS n FROM (SELECT 1 FROM word WHERE tenant = ? AN
 const text = (column: string) => `CAST(${column} AS TEXT)`;
 const number = (column: string) => `${column} + 0`;
 
-// Each row as one JSON text: to hand over every column by itself takes more than twice as long. pageRow() reads them in this order.
+// Each row as one JSON text: every column alone takes more than twice as long. pageRow() reads them in this order.
 const PACKED = `json_array(${[
   ...[
     "num",
@@ -324,7 +324,7 @@ export function statementFor(tenant: string, query: ThreadQuery, running: boolea
   ];
 }
 
-/** Whether the row has what an index says of it, and all words; `led` is the words that an index has found it by. */
+/** Returns whether the row agrees with an index, and has all words; `led` is the words by which an index has found it. */
 function isMeant({ listing }: PageRow, { label = {}, words = [] }: ThreadQuery, led: readonly string[]): boolean {
   const pairs = Object.entries(label);
   // Most pages ask for neither, and finding words takes longer than reading a row.

@@ -6,7 +6,7 @@
 // that an append changes is written to the disk twice. Threads are not indexed by the time of their last change for
 // the same reason: lists have a table of their own, which most appends do not touch (listing.ts). Requests are found in two ways, and the open ones counted in two, as threads are; so are rules.
 //
-// A fork's row names the thread whose lines it goes on from. Of a thread that is deleted, what its forks need stays, under
+// A fork's row names the thread whose lines it continues. The lines of a deleted thread that its forks need stay, under
 // its number, which is in `kept` then.
 //
 // Rows written before a column was added have NULL in it, and a checksum without it.
@@ -108,13 +108,13 @@ export function migrate(db: DatabaseSync): void {
     try {
       db.exec("ROLLBACK");
     } catch {
-      // SQLite has rolled back by itself.
+      // SQLite itself has rolled back.
     }
     throw error;
   }
 }
 
-/** The version of this database. One that was changed by a newer version is refused, unless that one says that programs as old as this can go on with it (P17); so is another program's. */
+/** Returns the version of this database. Refuses a database of a newer version, unless it says that programs as old as this can share it (P17), and that of another program. */
 export function refuseNewer(db: DatabaseSync): number {
   const found = version(db);
   if (found !== SCHEMA_VERSION) refuseForeign(db);
@@ -139,7 +139,7 @@ function version(db: DatabaseSync): number {
   return Number((db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version);
 }
 
-/** A newer version that adds only what older ones need not know has a table for that. NaN where there is none. */
+/** A newer version that adds only data that older ones may ignore has a table for that. NaN if there is none. */
 function oldestFor(db: DatabaseSync): number {
   const named = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'compatible'";
   if (db.prepare(named).get() === undefined) return Number.NaN;

@@ -24,7 +24,7 @@ afterEach(() => {
 const settings = (of: DatabaseSync) =>
   ["synchronous", "journal_mode"].map((name) => Object.values(of.prepare(`PRAGMA ${name}`).get() as object)[0]);
 
-describe("what was acknowledged is on the disk", () => {
+describe("acknowledged writes are on the disk", () => {
   const FULL = 2;
 
   test.each([
@@ -104,7 +104,7 @@ describe("a file on a network file system", () => {
     expect(asked).toEqual([folder]);
   });
 
-  test("is not thought of where the system tells nothing, and not asked about in memory", async () => {
+  test("is not assumed if the system does not report it, and not checked in memory", async () => {
     openTables(db, () => {
       throw new Error("ENOSYS");
     });
@@ -114,7 +114,7 @@ describe("a file on a network file system", () => {
   });
 });
 
-test("sqliteStore() refuses what is no database, such as the name of a file", () => {
+test("sqliteStore() refuses a value that is not a database, such as the name of a file", () => {
   const needed = { code: "OPTION_INVALID", message: expect.stringContaining("as new DatabaseSync(file) gives") };
   for (const db of ["threads.db", undefined, {}]) {
     expect(() => sqliteStore(db as never)).toThrow(expect.objectContaining(needed));
@@ -146,7 +146,7 @@ describe("a database of another program", () => {
     other.close();
   });
 
-  test("whose tables have other names is shared with it", async () => {
+  test("with other table names is shared with it", async () => {
     db.exec("CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('mine')");
     expect(await sqliteStore(db).load(key)).toBeUndefined();
     expect(db.prepare("SELECT text FROM note").get()).toEqual({ text: "mine" });

@@ -7,9 +7,9 @@ import { refuseNetworkFiles, type Statfs } from "./network-files.ts";
 const LOCK_TRIES_MS = 5_000;
 
 /**
- * How far SQLite's log grows before it is written back and begun anew. Where a write makes the file longer, the disk
- * is told of its new length, too, which takes half as long again: a log that is short is soon written over instead. Shorter
- * than this, writing it back takes more than that gives.
+ * The size at which SQLite's log is written back and begun anew. A write that makes the file longer also syncs its new length,
+ * which takes half as long again: a short log is soon overwritten instead. Below this size, writing it back costs more than that
+ * saves.
  */
 const LOG_PAGES = 250;
 /** Of one that is written over for long: to write it back less often is worth the growing. */
@@ -20,8 +20,8 @@ export function openTables(db: DatabaseSync, statfs?: Statfs): void {
   db.exec("PRAGMA busy_timeout = 5000");
   const found = refuseNewer(db);
   db.exec(`PRAGMA page_size = 4096; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
-  // Switching to WAL needs the file for itself, and SQLite does not wait for that by itself: several processes may open
-  // a new file at once. Whoever finds it done needs no lock.
+  // Switching to WAL needs the file alone, and SQLite does not wait for that: several processes may open a new file at once. A
+  // process that finds it done needs no lock.
   patiently(() => db.exec("PRAGMA journal_mode = WAL"));
   if (found !== SCHEMA_VERSION) patiently(() => migrate(db));
   db.exec("PRAGMA busy_timeout = 20");

@@ -1,5 +1,5 @@
-// Hints across processes: SQLite's data_version changes when another connection commits. Looked at every few
-// milliseconds, and only while someone watches.
+// Hints across processes: SQLite's data_version changes when another connection commits. Polled every few milliseconds, and only
+// while there are watchers.
 
 import type { Change, ThreadKey } from "../store.ts";
 import { type DatabaseSync, resultCode, type Statement } from "./database.ts";
@@ -19,7 +19,7 @@ export class Poll {
   readonly #watchers = new Map<string, Set<Watcher>>();
   readonly #tenants = new Map<string, Set<TenantWatcher>>();
   #timer: NodeJS.Timeout | undefined;
-  /** How many keep the process alive: whoever follows a thread waits for something. */
+  /** The number of watchers that keep the process alive. */
   #foreground = 0;
   #statement: Statement | undefined;
   #version: unknown;
@@ -57,14 +57,14 @@ export class Poll {
     for (const { changed } of this.#tenants.get(tenant) ?? []) queueMicrotask(() => changed(threadId));
   }
 
-  /** This connection changed the thread: data_version does not tell. */
+  /** This connection changed the thread: data_version does not show it. */
   changed(thread: string, what?: Change): void {
     for (const { changed, only } of this.#watchers.get(thread) ?? []) {
       if (only === undefined || what === undefined || only === what) queueMicrotask(() => changed(what));
     }
   }
 
-  /** What was written since we last looked counts, too: between an append and this watch a stop may have come. Who never looked has seen nothing. */
+  /** Writes since the last look count, too: a stop may have come between an append and this watch. Without an earlier look all counts. */
   #start(): void {
     this.#timer = setInterval(() => this.#look(), this.#everyMs);
   }
@@ -84,7 +84,7 @@ export class Poll {
     try {
       version = this.version();
     } catch (error) {
-      // The next append says what is wrong with the database. One that is closed never says anything again.
+      // The next append reports the failure of the database. A closed one never reports again.
       if (resultCode(error) === undefined) this.#stop();
       return;
     }

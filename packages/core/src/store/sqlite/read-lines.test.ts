@@ -14,7 +14,7 @@ const key = { tenant: "tenant", threadId: "thread" };
 /** Texts that a page cannot be made of, in two of them: the first and the last are without any. */
 const unusual: Record<number, string> = {
   300: "z".repeat(70_000),
-  // The last of its page, with what reads like another line after it: by its seq, the next one.
+  // The last of its page, with text that reads like another line after it: by its seq, the next one.
   749: "{}tenant\nthread\n1501\n1\n6\n{}",
   900: '"quoted"',
   901: "\ud800 and \0",
@@ -54,7 +54,7 @@ afterAll(() => {
 const loaded = async (after: number) => (await store.load(key, after))?.lines;
 
 describe("lines that are read many at once", () => {
-  test("are those that were written, from any cursor, whatever is among them", async () => {
+  test("are the written ones, from any cursor, with any bodies", async () => {
     for (const { seq, count } of written) {
       for (let after = seq - 1; after < seq + count - 1; after++) {
         if (after % 37 === 0 || seq < 20)
@@ -83,7 +83,7 @@ describe("lines that are read many at once", () => {
     expect((await loaded(0))?.length).toBe(LINES);
   });
 
-  test("P7: one whose crc is damaged is told as it is, or named", async () => {
+  test("P7: one with a damaged crc is returned as it is, or named", async () => {
     for (const index of places)
       await changed(index, "crc = crc + 1", async (seq) => {
         for (const after of [0, seq - 1, seq])

@@ -1,7 +1,7 @@
-// The lines of a thread, checked against their crcs and the thread's row. Most of what opening a long thread costs is
-// handing over its rows one column at a time: SQLite puts a page of lines together into one text, the very text that
-// their crcs were chained over, so that one crc proves all of it. A page that this does not prove, because of damage,
-// a text kept apart, or unusual characters, is read line by line: that finds what is wrong, or that nothing is.
+// The lines of a thread, checked against their crcs and the thread's row. Most of the cost of opening a long thread is the
+// transfer of its rows column by column: SQLite joins a page of lines into one text, the very text of the crc chain, so that one
+// crc proves all of it. A page that this does not prove, because of damage, a text kept apart, or unusual characters, is
+// read line by line, to find the damaged line, or that there is none.
 
 import { crc32 } from "node:zlib";
 import type { BelayError } from "../../error.ts";
@@ -28,10 +28,10 @@ interface Mark {
 /** Lines that stand under one number, with the crcs before the first and at the last of them. */
 interface Stretch {
   readonly num: number;
-  /** Whose they are: their crcs are of its name, too. */
+  /** Their thread: their crcs include its name. */
   readonly key: ThreadKey;
   readonly from: Mark;
-  /** What must be met; undefined where nothing that can be believed says so. */
+  /** The crc that they must lead to; undefined if no trusted row has it. */
   readonly end: Mark | undefined;
 }
 
@@ -47,7 +47,7 @@ export function readLines(sql: Statements, key: ThreadKey, row: Row, after: numb
   return lines;
 }
 
-/** What can be read of the lines that end at `to` or before, and is proven by their hashes, too. The row of `isSound` is believed. */
+/** Returns the readable lines that end at `to` or before, proven by their hashes, too. The row of `isSound` is trusted. */
 export function readPast(
   sql: Statements,
   key: ThreadKey,
@@ -74,7 +74,7 @@ export function readPast(
   return { lines: upTo(lines, to), ...(error && { damage: { seq: endOf(lines) + 1, error } }) };
 }
 
-/** What is damaged in what `work` reads. */
+/** Returns the damage that `work` meets. */
 function damageIn(key: ThreadKey, work: () => void): BelayError | undefined {
   try {
     work();
@@ -86,7 +86,7 @@ function damageIn(key: ThreadKey, work: () => void): BelayError | undefined {
   }
 }
 
-/** The line that ends at `seq`, and under which number it stands; undefined where there is none, or it cannot be proven. */
+/** Returns the line that ends at `seq`, and its thread number; undefined if there is none, or it cannot be proven. */
 export function lineEndingAt(
   sql: Statements,
   key: ThreadKey,
@@ -103,7 +103,7 @@ export function lineEndingAt(
   return { seq, crc: found.crc, hash: found.hash, num: place.num };
 }
 
-/** From the first that holds what comes after `after` to the thread's own; the first of a fork are other threads'. */
+/** Reads from the first line with facts after `after` to the thread's own; the first lines of a fork are other threads'. */
 function stretches(sql: Statements, key: ThreadKey, row: Row, end: Mark | undefined, after: number): Stretch[] {
   const found: Stretch[] = [];
   let place: Place = row;
@@ -117,7 +117,7 @@ function stretches(sql: Statements, key: ThreadKey, row: Row, end: Mark | undefi
   }
 }
 
-/** Its own checksum is not looked at: the fork knows the crc that all its lines must lead to. */
+/** Its own checksum is not checked: the fork has the crc that all its lines must lead to. */
 function placeOf(sql: Statements, key: ThreadKey, num: number): Place {
   const place = sql.place.get(num) as Place | undefined;
   if (place === undefined) throw damaged(key, 0, "the thread that it was forked from is missing");
@@ -160,7 +160,7 @@ function upTo(lines: readonly Line[], to: number): readonly Line[] {
   return endOf(lines) <= to ? lines : lines.slice(0, -1);
 }
 
-/** Adds a page to `lines`; undefined, and nothing added, where its crc does not prove it. */
+/** Adds a page to `lines`; returns undefined, and adds nothing, if its crc does not prove it. */
 function readPage(
   sql: Statements,
   key: ThreadKey,
@@ -176,8 +176,8 @@ function readPage(
   const { text } = page;
   const first = lines.length;
   let { next } = from;
-  // Seq, count, time, the line's text, and the place before the next one: walked through, for to cut it into pieces took
-  // most of the time. Where one of the texts has several lines itself, it is not that.
+  // Seq, count, time, the line's text, and the place before the next one: scanned, because splitting took most of the time. If one
+  // of the texts has several lines itself, the scan fails.
   for (let at = 0; at !== -1; ) {
     const seqEnd = text.indexOf("\n", at);
     const countEnd = text.indexOf("\n", seqEnd + 1);
@@ -212,7 +212,7 @@ function digits(text: string, start: number, end: number): number {
   return value;
 }
 
-/** Undefined where there are none, and there need not be. */
+/** Returns undefined if there are none, and none are needed. */
 function readEach(
   sql: Statements,
   of: ThreadKey,

@@ -53,7 +53,7 @@ export class RelayFiles {
     if (side === "reader") this.#write(thread, "+", name, "", true);
     if (!this.#files.has(thread)) {
       this.#files.set(thread, { inode: 0, offset: 0, readers: new Set() });
-      // A reader is sent the text so far: what stands in the file is old. An owner finds the readers that wait for it.
+      // A reader gets the text so far: the contents of the file are old. An owner finds the readers that wait for it.
       this.#read(thread, side === "reader");
     }
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
@@ -114,7 +114,7 @@ export class RelayFiles {
         known.readers.clear();
         return;
       }
-      // Another file, or one that was emptied: what was not read of the old one is lost.
+      // Another file, or one that was emptied: the unread rest of the old one is lost.
       if (found.ino !== known.inode || found.size < known.offset) {
         known.inode = found.ino;
         known.offset = 0;

@@ -1,9 +1,9 @@
-// The requests of a database: each is written in the transaction of the append that raises or closes it. Whoever calls
-// these is in one already.
+// The requests of a database: each is written in the transaction of the append that raises or closes it. Callers are in one
+// already.
 //
-// Nothing is told that does not fit its checksum, and nothing left out: a request is found in two ways, and a second index
-// must know the same open ones, because an index can be damaged without the rows. Where both lead to a row that does not
-// fit, it is the row that is damaged, and the others are told; where they differ, nobody knows what is missing.
+// A row that does not fit its checksum is not returned, and none is left out silently: a request is found in two ways, and a
+// second index must have the same open ones, because an index can be damaged without the rows. If both lead to a row that does
+// not fit, the row is damaged, and the others are returned; if they differ, the missing request is unknown.
 
 import { belayError } from "../../error.ts";
 import { damagedRequest } from "../damaged-request.ts";
@@ -23,7 +23,7 @@ export function raiseRequests(sql: Statements, by: Row, raise: NonNullable<Appen
   }
 }
 
-/** Those of the thread that are open; what else is named is left alone. */
+/** Closes the named open requests of the thread; ignores other names. */
 export function closeRequests(sql: Statements, by: Row, { close = [], decided = [], at }: Append): void {
   const bodies = new Map(decided.map(({ id, body }) => [id, body]));
   for (const id of close) {

@@ -25,18 +25,18 @@ export interface Row {
   readonly answers: number | null;
   readonly rest_from: number | null;
   readonly rest_due: number | null;
-  /** Of a fork: the id of its parent, the seq after which it goes on, and the crc of all lines before. */
+  /** On a fork: the id of its parent, the seq after which it continues, and the crc of all lines before. */
   readonly parent: string | null;
   readonly base_seq: number | null;
   readonly base_crc: number | null;
-  /** The thread, there or kept, that has the line that ends at `base_seq`; NULL where nothing is shared. */
+  /** The thread, present or kept, that has the line that ends at `base_seq`; NULL if no line is shared. */
   readonly base: number | null;
   readonly created_at: number;
   readonly updated_at: number;
   readonly row_crc: number;
 }
 
-/** Where the lines of a thread are, of one that is there or of one that is kept for its forks. */
+/** The lines of a thread that exists or is kept for its forks. */
 export type Place = Pick<Row, "num" | "id" | "base" | "base_seq" | "base_crc">;
 
 export interface CommandRow {
@@ -64,7 +64,7 @@ export interface RequestTableRow {
   readonly decided_at: number | null;
 }
 
-/** How lists show a thread, and what they are ordered by. A row that was made for a thread of an earlier release has no crc. */
+/** The fields and the order of a thread in lists. A row that was made for a thread of an earlier release has no crc. */
 export interface ListingRow {
   readonly thread: number;
   readonly tenant: string;
@@ -108,7 +108,7 @@ export interface PageRow {
 
 type Summed = Omit<Row, "row_crc" | "name">;
 
-/** Everything in a thread's row; what is NULL in the columns added later adds nothing. */
+/** Everything in a thread's row; NULL in a column added later adds nothing. */
 export function rowCrc(row: Summed): number {
   const { num, tenant, id, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
   const { open, queued, created_at, updated_at, answers, rest_from, rest_due, parent } = row;
@@ -155,7 +155,7 @@ export function fencesCrc(last: number): number {
   return crc32(`fences\n${last}`);
 }
 
-/** What the text that a line's crc is of begins with. */
+/** The beginning of the text of a line's crc. */
 export function linePlace(key: ThreadKey): string {
   return `${key.tenant}\n${key.threadId}\n`;
 }

@@ -54,7 +54,7 @@ const definition = agent({
   tools: [takes("quick", 0), takes("slow", 12), takes("alone", 4, { serial: true })],
 });
 
-/** What somebody who has just come reads of it: through a handle, a store and a runner of their own. */
+/** Returns the stop that a new reader sees: through a handle, a store and a runner of its own. */
 async function readAnew(threadId: string) {
   const db = await openDatabase(file);
   const store = sqliteStore(db);
@@ -73,8 +73,8 @@ async function readAnew(threadId: string) {
 }
 
 /**
- * Threads are stopped, each of their stretches one tick later than the one before, until a stop comes after the end; then
- * the next begins at its first tick. Returns which accepted stops were not in the file as what they were.
+ * Stops threads, each segment one tick later than the one before, until a stop comes after the end; then the next thread begins at
+ * its first tick. Returns the accepted stops that the file did not have.
  */
 async function stopAndRead(most: number, change: (store: Store) => Store = (store) => store) {
   const db = await openDatabase(file);
@@ -108,7 +108,7 @@ async function stopAndRead(most: number, change: (store: Store) => Store = (stor
       if (found.state !== "completed") problems.push(`stop ${asked} was not accepted, and it reads ${found.state}`);
     }
     const { status } = await run.result;
-    // What is left of a thread that was stopped a few times is short: a new one has every tick again.
+    // The rest of a thread that was stopped a few times is short: a new one has every tick again.
     if (status !== "interrupted" || receipt.segment! >= 4) {
       await session.close();
       session = undefined;
@@ -119,7 +119,7 @@ async function stopAndRead(most: number, change: (store: Store) => Store = (stor
   return { accepted, tooLate, segments: segments.size, problems };
 }
 
-test("X3, F1, S2: each of 1,000 accepted stops is in the file when its receipt comes; whoever opens the file anew reads that very stop", async () => {
+test("X3, F1, S2: each of 1,000 accepted stops is in the file when its receipt comes; a reader that opens the file anew reads that very stop", async () => {
   const { accepted, tooLate, segments, problems } = await stopAndRead(STOPS);
   expect(problems).toEqual([]);
   expect([accepted, segments]).toEqual([STOPS, 4]);

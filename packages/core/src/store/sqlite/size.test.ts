@@ -73,7 +73,7 @@ describe("what is large", () => {
   });
 });
 
-describe("what is too large", () => {
+describe("values that are too large", () => {
   const limited = (turns: Parameters<typeof scriptedModel>[0], tools = [giving("x")]) => {
     const model = scriptedModel(turns);
     const runner = createRunner({
@@ -118,7 +118,7 @@ describe("what is too large", () => {
     expect(history(session.messages)).toEqual(["user: go", "assistant: call g", "tool: g ok", "assistant: done"]);
   });
 
-  test("P12: what a tool threw, and what it had yielded when it was stopped, have the same limit", async () => {
+  test("P12: an error of a tool, and its yields before a stop, have the same limit", async () => {
     const tools = [
       tool({
         name: "throws",
@@ -164,7 +164,7 @@ describe("what is too large", () => {
 });
 
 describe("the log beside the file", () => {
-  test("is soon written over; of who writes much it is longer, and has an end all the same", async () => {
+  test("is soon overwritten; for a busy writer it is longer, and bounded all the same", async () => {
     const store = sqliteStore(db);
     db.exec("PRAGMA synchronous = OFF");
     const key = { tenant: "t", threadId: "long" };

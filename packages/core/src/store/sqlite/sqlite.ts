@@ -1,10 +1,10 @@
 // A store in one SQLite file, for one machine: any number of processes may share it.
 //
-// 1. WAL and synchronous=FULL: what was acknowledged survives a power cut. One append is one transaction.
+// 1. WAL and synchronous=FULL: an acknowledged write survives a power cut. One append is one transaction.
 // 2. Every line carries a crc of its place and its text, chained to the line before it, and a sha256 chain, which `past`
-//    proves, too (audit.ts); the thread's row carries the last of each, and a crc of itself. What does not fit is refused
+//    proves, too (audit.ts); the thread's row carries the last of each, and a crc of itself. A mismatch is refused
 //    with JOURNAL_CORRUPT, never read (P7).
-// 3. What is read together is read in one transaction: other processes write meanwhile.
+// 3. Values that must agree are read in one transaction: other processes write in the meantime.
 // 4. SQLite waits for its lock synchronously: we let it wait only a moment, then come back, so the event loop is free.
 //
 // Long, and still one piece: it is the methods of a store, each one transaction.
@@ -85,12 +85,12 @@ const UNFORKED = { parent: null, base: null, base_seq: null, base_crc: null };
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;
 const LOCK_TRIES_MS = 5_000;
-/** Who has written so often will go on to. */
+/** A process with so many writes will write more. */
 const MANY_WRITES = 1_000;
 
 /**
- * A store in the SQLite file that `db` has open. It needs the handle for itself; closing it is up to whoever opened it,
- * after the runners are closed. Nothing here keeps a process alive but `watch`, which looks at the file until it is ended.
+ * Returns a store in the SQLite file that `db` has open. Only the store may use the handle; the caller closes it, after the runners
+ * are closed. Only `watch` keeps a process alive: it polls the file until it is ended.
  */
 export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}): Store {
   refuseUnknown("sqliteStore()", options, OPTIONS);
@@ -102,7 +102,7 @@ export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}):
 }
 
 class SqliteStore implements Store {
-  /** Held, so that nobody collects it while its statements are in use. */
+  /** Held against garbage collection while its statements are in use. */
   readonly db: DatabaseSync;
   readonly #clock: Clock;
   readonly #poll: Poll;
@@ -184,7 +184,7 @@ class SqliteStore implements Store {
     );
   }
 
-  /** The row, also where it is damaged, or known to one index only. */
+  /** Returns the row, also if it is damaged, or in one index only. */
   #anyRow(key: ThreadKey): Row | undefined {
     const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
     const row = this.#sql.thread.get(tenant, id) as Row | undefined;
@@ -212,7 +212,7 @@ class SqliteStore implements Store {
     else remember(this.#read, MOST_READ, thread, row);
   }
 
-  /** On the row as this store last saw it, without reading it; undefined where it is not that any more. */
+  /** Writes to the row as this store last saw it, without a read; returns undefined if it has changed. */
   #appendKnown(key: ThreadKey, append: Append, known: Row | undefined): Row | undefined {
     const { writer, expect, consume, parent } = append;
     if (known === undefined || consume !== undefined || known.head !== expect || parent !== undefined) return undefined;
@@ -291,8 +291,8 @@ class SqliteStore implements Store {
     const fence = "take" in writer ? row.fence + 1 : writer.fence;
     const owner = "take" in writer ? toText(writer.take) : row.owner;
     const { num, tenant, id, name, created_at, open, queued, answers, parent, base, base_seq, base_crc } = row;
-    // The row first: where it is not the known one, that is what undoes the rest. By name: what SQLite hands over is
-    // slow to spread.
+    // The row first: if it is not the known one, that undoes the rest. By name: spreading the values that SQLite returns is
+    // slow.
     const saved = this.#save(
       {
         num,
@@ -624,7 +624,7 @@ class SqliteStore implements Store {
       try {
         this.#sql.rollback.run();
       } catch {
-        // SQLite has rolled back by itself.
+        // SQLite itself has rolled back.
       }
       throw error;
     }
@@ -674,7 +674,7 @@ function fenceOfTheDead(key: ThreadKey, found: { readonly last: number; readonly
   return found.last;
 }
 
-/** Of one that nobody has: what there is besides its checksum, head and fence, as takeKnownThread has it. */
+/** The columns of a free thread besides its checksum, head and fence, in the order of takeKnownThread. */
 function restOfRow(row: Row): string {
   const { tenant, id, name, agent, state, until, append_id, crc, hash, open, queued, created_at, updated_at } = row;
   const { answers, rest_from, rest_due, parent, base, base_seq, base_crc } = row;
@@ -689,7 +689,7 @@ function isOf(row: Row, key: ThreadKey): boolean {
   return row.id === toText(key.threadId);
 }
 
-/** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */
+/** A row that does not fit its checksum is reported only by its name, for a search. */
 function shownDamaged(row: Row): ThreadRow {
   const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
   return { threadId: String(row.id), ...none, queued: false, answered: false, damaged: true };

@@ -1,4 +1,4 @@
-// Every statement, prepared once, when it is first used: who opens a file for one thread needs few of them. Values are
+// Every statement, prepared once, when it is first used: a process with one thread needs few of them. Values are
 // always parameters.
 
 import type { DatabaseSync, Statement } from "./database.ts";
@@ -11,7 +11,7 @@ const PAGE = 250;
 const of = "WHERE thread = ?";
 // Of a line: its thread and its seq.
 const id = "((?1 << 32) | ?2)";
-// A request with its thread's id, also where that thread is not there.
+// A request with its thread's id, also if that thread does not exist.
 const request = "SELECT request.*, thread.id AS thread_id FROM request";
 const asker = "LEFT JOIN thread ON thread.num = request.thread";
 const end = "((?1 << 32) | 0xffffffff)";
@@ -43,8 +43,7 @@ const texts = {
   addThread: `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   setThread,
-  // The same, where the row is still the one with that checksum; and, of who takes it, where nothing in it has changed by
-  // itself either.
+  // The same, if the row still has that checksum; and, for a writer that takes it, only if the row is undamaged, too.
   setKnownThread: `${setThread} AND row_crc = ? AND head = ? AND fence = ?`,
   // As one text: to hand over and compare each column took five times as long. A bit makes a text a blob, which reads the
   // same there: those that are not written again are asked.
@@ -55,8 +54,8 @@ const texts = {
      COALESCE(base_seq, '-'), COALESCE(base_crc, '-')) = ?`,
   addEntry: `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
   entries: `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
-  // The lines' texts with their place (the fourth value) between them, in the order of their ids, as they are walked through:
-  // whoever reads them looks at that. A bare column beside MAX is that of its row.
+  // The lines' texts with their place (the fourth value) between them, in the order of their ids, as the scan reads them: the
+  // reader checks that. A bare column beside MAX is that of its row.
   page: `SELECT COUNT(*) AS count, MAX(id), crc,
      GROUP_CONCAT(CONCAT_WS(char(10), id & 0xffffffff, count, at, body), ?4) AS text FROM entry ${on}`,
   hashes: `SELECT hash FROM entry ${on} ORDER BY id`,

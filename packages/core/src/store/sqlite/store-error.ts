@@ -4,7 +4,7 @@ import { BelayError, belayError, errorText } from "../../error.ts";
 import type { ThreadKey } from "../store.ts";
 import { CORRUPT, FULL, NOT_A_DATABASE, resultCode } from "./database.ts";
 
-/** `key` is the thread it happened to, where it happened to one. */
+/** `key` is the affected thread, if there is one. */
 export function asStoreError(key: ThreadKey | undefined, error: unknown): unknown {
   if (error instanceof BelayError) return error;
   const threadId = key?.threadId;

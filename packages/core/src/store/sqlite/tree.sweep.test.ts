@@ -48,7 +48,7 @@ const journalOf = (folder: string): Promise<Journal> =>
     open: (await store.requests("default")).length,
   }));
 
-/** Dies at point `at`, goes on in a second process: what of it breaks a promise. */
+/** Dies at point `at`, continues in a second process, and returns the broken promises. */
 async function problemsAt(at: number): Promise<{ readonly died: boolean; readonly problems: readonly string[] }> {
   const folder = mkdtempSync(join(root, `at-${at}-`));
   const { signal } = await lives(folder, at).exited;
@@ -82,7 +82,7 @@ async function problemsAt(at: number): Promise<{ readonly died: boolean; readonl
   return { died: signal === "SIGKILL", problems: problems.map((problem) => `died at ${place}: ${problem}`) };
 }
 
-test("C2, W4, F4: killed with SIGKILL at any point of a tree of agents, the next process goes on in place: no agent that ended runs again, nothing is paid twice, the end is the same", async () => {
+test("C2, W4, F4: killed with SIGKILL at any point of a tree of agents, the next process continues in place: no agent that ended runs again, nothing is paid twice, the end is the same", async () => {
   const whole = mkdtempSync(join(root, "whole-"));
   const counted = lives(whole, 0);
   const points = Number((await counted.said("points ")).split(" ")[1]);

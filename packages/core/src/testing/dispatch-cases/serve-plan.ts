@@ -5,7 +5,10 @@ import type { Dispatcher, Moved, ThreadRef } from "../../dispatch/dispatcher.ts"
 /** The plan of a process for the threads that it gets. */
 export interface ServePlan {
   readonly concurrency: number;
-  /** By thread id: `hang` never ends, a number asks for another look after so many milliseconds. Others end at once. */
+  /**
+   * By thread id: `hang` never ends, a number asks for another look after so many milliseconds, at once if it is negative.
+   * Others end at once.
+   */
   readonly moves: Readonly<Record<string, "hang" | "reject" | number>>;
 }
 

@@ -40,7 +40,7 @@ async function captureBody(call: (fetch: typeof globalThis.fetch) => PromiseLike
   return body;
 }
 
-it("H1: what the AI SDK sends to chat completions has no problems", async () => {
+it("H1: requests of the AI SDK to chat completions have no problems", async () => {
   const body = await captureBody((fetch) =>
     createOpenAI({ apiKey: "none", fetch }).chat("gpt-4o").doGenerate({ prompt: sdkPrompt }),
   );
@@ -48,7 +48,7 @@ it("H1: what the AI SDK sends to chat completions has no problems", async () => 
   expect(openAiProblems(body)).toEqual([]);
 });
 
-it("H1: what the AI SDK sends to the responses API has no problems", async () => {
+it("H1: requests of the AI SDK to the responses API have no problems", async () => {
   const body = await captureBody((fetch) =>
     createOpenAI({ apiKey: "none", fetch }).responses("gpt-5").doGenerate({ prompt: sdkPrompt }),
   );
@@ -56,7 +56,7 @@ it("H1: what the AI SDK sends to the responses API has no problems", async () =>
   expect(openAiResponsesProblems(body)).toEqual([]);
 });
 
-it("H1: what the AI SDK sends to the Messages API has no problems", async () => {
+it("H1: requests of the AI SDK to the Messages API have no problems", async () => {
   const body = await captureBody((fetch) =>
     createAnthropic({ apiKey: "none", fetch })("claude-sonnet-4-5").doGenerate({ prompt: sdkPrompt }),
   );

@@ -42,7 +42,7 @@ describe("H1: a Messages body that Anthropic takes has no problems", () => {
     expect(anthropicProblems({ model: "m", max_tokens: 1, messages })).toEqual([]);
   });
 
-  it("a final assistant message, where the model takes a prefill", () => {
+  it("a final assistant message, if the model takes a prefill", () => {
     expect(anthropicProblems({ messages: [hi, assistant(text("It is"))] }, { prefill: true })).toEqual([]);
   });
 });
@@ -172,7 +172,7 @@ describe("H1: a Messages body that Anthropic refuses has its problem named", () 
       'source type "blob" is unknown',
     ],
     [
-      "an address nobody can read",
+      "an unreadable address",
       messages(user({ type: "image", source: { type: "url", url: "blob:x" } })),
       'no address: "blob:x"',
     ],

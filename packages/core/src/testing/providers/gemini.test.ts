@@ -36,7 +36,7 @@ describe("H1: a generateContent body that Gemini takes has no problems", () => {
     expect(geminiProblems({ contents, systemInstruction: { parts: [{ text: "Be kind." }] } })).toEqual([]);
   });
 
-  it("a final model turn, where the model takes a prefill", () => {
+  it("a final model turn, if the model takes a prefill", () => {
     expect(geminiProblems({ contents: [hi, model({ text: "It is" })] }, { prefill: true })).toEqual([]);
   });
 });
@@ -65,7 +65,7 @@ describe("H1: a generateContent body that Gemini refuses has its problem named",
     ["an unknown field of a part", contents(user({ text: "a", type: "text" })), 'parts[0]: unknown field "type"'],
     ["empty text", contents(user({ text: "" })), "parts[0]: text is empty"],
     ["data without type", contents(user({ inlineData: { data: "eA==" } })), "inlineData without type or data"],
-    ["an address nobody can read", contents(user({ fileData: { fileUri: "blob:x" } })), 'no address: "blob:x"'],
+    ["an unreadable address", contents(user({ fileData: { fileUri: "blob:x" } })), 'no address: "blob:x"'],
     [
       "a call at the start",
       contents(model(call("a")), user(response("a"))),

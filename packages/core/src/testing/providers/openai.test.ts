@@ -46,7 +46,7 @@ describe("H1: a chat completions body that OpenAI refuses has its problem named"
     ["an unknown part", { messages: part({ type: "call" }) }, 'messages[0].content[0]: part "call" is not allowed'],
     ["text of a wrong type", { messages: part({ type: "text", text: 1 }) }, "content[0]: text is not a string"],
     [
-      "an image nobody can read",
+      "an unreadable image",
       { messages: part({ type: "image_url", image_url: { url: "blob:x" } }) },
       'no image address: "blob:x"',
     ],

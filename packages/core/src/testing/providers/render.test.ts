@@ -42,7 +42,7 @@ const talk = [
   message("user", text("Go on.")),
 ];
 
-describe("H1: each wire body says what the messages say", () => {
+describe("H1: each wire body has the contents of the messages", () => {
   it("chat completions: one tool message per result, arguments as JSON text", () => {
     expect(toOpenAi(talk)).toEqual({
       messages: [
@@ -156,7 +156,7 @@ describe("X1: promptProblems", () => {
     expect(promptProblems(messages)).toEqual([]);
   });
 
-  it("lets a prompt end with the assistant only where the model takes a prefill", () => {
+  it("lets a prompt end with the assistant only if the model takes a prefill", () => {
     const cut = [hi, message("assistant", text("It is"))];
     expect(promptProblems(cut, { prefill: true })).toEqual([]);
     expect(promptProblems(cut)).toEqual([
@@ -263,7 +263,7 @@ describe("X1: promptProblems", () => {
       "anthropic: messages[1].content[0]: text has half",
     ],
     [
-      "a blob that nobody fetched",
+      "a blob that was not fetched",
       [message("user", { type: "file", mediaType: "image/png", data: { blob: "b1" } })],
       'openai: messages[0].content[0]: no image address: "blob:b1"',
     ],

@@ -147,7 +147,7 @@ function geminiParts(part: Part): Wire[] {
   }
 }
 
-/** The API takes an object: what a function gave under `output`, what went wrong under `error`. */
+/** The API takes an object: the result of a function under `output`, its error under `error`. */
 function geminiResponse(part: ResultPart): Wire {
   return part.outcome === "ok" ? { output: part.output } : { error: part.output };
 }

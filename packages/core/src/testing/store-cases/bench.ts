@@ -13,7 +13,7 @@ export interface StoreUnderTest {
 
 export type StoreCheck = (bench: Bench) => Promise<void>;
 
-/** Long enough that nothing ends by itself while a case runs. */
+/** Long enough that no lease ends while a case runs. */
 export const TTL = 60_000;
 
 let counter = 0;
@@ -21,7 +21,7 @@ let counter = 0;
 export class Bench {
   readonly store: Store;
   readonly tenant: string;
-  /** Changes what the store keeps of an open request, behind its back. */
+  /** Changes the stored copy of an open request without the store. */
   readonly damageRequest: (tenant: string, id: string) => Promise<unknown>;
   readonly #under: StoreUnderTest;
 
@@ -32,7 +32,7 @@ export class Bench {
     this.tenant = `suite-${process.pid}-${Date.now().toString(36)}-${unique()}`;
   }
 
-  /** A lease that `past()` outlasts; short where the suite really has to wait. */
+  /** A lease that `past()` outlasts; short if the suite really has to wait. */
   get short(): number {
     return this.#under.advance === undefined ? 500 : 1_000;
   }
@@ -84,7 +84,7 @@ export class Bench {
     return (await this.load(key)).commands.map((command) => command.key);
   }
 
-  /** Waits for what only has to happen some time. */
+  /** Waits for an event without a deadline. */
   async until(happened: () => boolean, what: string): Promise<void> {
     for (let waited = 0; !happened(); waited += 5) {
       ok(waited < 3_000, `waited for ${what} in vain`);

@@ -105,7 +105,7 @@ export const commandCases = {
     deepEqual(await t.keys(key), ["c"]);
   },
 
-  "a stop can be taken back while nobody has the thread; its key stays known": async (t) => {
+  "a stop can be taken back while no process has the thread; its key stays known": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0));
     for (const name of ["a", "b"]) await t.store.send(key, command(name, { kind: "stop" }));
@@ -122,7 +122,9 @@ export const commandCases = {
     equal(last.ok && last.mail, false);
   },
 
-  "an answer can be taken back until it is consumed, whoever has the thread, and then be sent again": async (t) => {
+  "an answer can be taken back until it is consumed, with any owner of the thread, and then be sent again": async (
+    t,
+  ) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0, { state: "paused" }));
     const answer = (name: string) => t.store.send(key, command(name, { kind: "answer" }));
@@ -143,7 +145,7 @@ export const commandCases = {
     equal(again.ok && again.mail, false);
   },
 
-  "a stop that somebody may heed, and a late result, cannot be taken back": async (t) => {
+  "a stop that an owner may obey, and a late result, cannot be taken back": async (t) => {
     const key = t.key();
     await t.append(key, t.taking(0));
     for (const kind of ["stop", "late"] as const) {
@@ -167,7 +169,7 @@ export const commandCases = {
     }
   },
 
-  "an append tells whether commands wait": async (t) => {
+  "an append reports whether commands wait": async (t) => {
     const key = t.key();
     const first = await t.store.append(key, t.taking(0));
     if (!first.ok) throw new Error(first.why);

@@ -1,5 +1,5 @@
-// Forks: the past of another thread, shared and not copied; what can be read of any past; and removal that keeps what
-// forks need.
+// Forks: the past of another thread, shared and not copied; the readable part of any past; and removal that keeps the lines of
+// forks.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Append, ThreadKey } from "../../store/store.ts";
@@ -61,7 +61,7 @@ export const forkCases = {
     if (t.store.linesSync !== undefined) deepEqual([...t.store.linesSync(key)], [...lines]);
   },
 
-  "a fork of a fork goes on from whichever of them has the line": async (t) => {
+  "a fork of a fork continues from the thread that has the line": async (t) => {
     await written(t, "a", [2, 2, 2]);
     await t.append(t.key("b"), forking(t, "a", 4, { body: "b1", count: 2 }));
     await t.append(t.key("b"), t.taking(6, { body: "b2", release: true }));
@@ -81,7 +81,7 @@ export const forkCases = {
     deepEqual(await t.bodies(t.key("b")), ["a1", "a2", "b1", "b2"]);
   },
 
-  "a fork of nothing is a new thread that knows its parent": async (t) => {
+  "a fork of no line is a new thread with a parent": async (t) => {
     await written(t, "p", [2]);
     await t.append(t.key("f"), forking(t, "p", 0, { body: "f1" }));
     const { row, lines } = await t.load(t.key("f"));
@@ -89,7 +89,7 @@ export const forkCases = {
     deepEqual((await t.store.past(t.key("f")))?.lines.length, 1);
   },
 
-  "a fork is refused where there is no such parent, or none of its lines ends there": async (t) => {
+  "a fork is refused if its parent does not exist, or has no line that ends there": async (t) => {
     await written(t, "p", [1, 3, 2]);
     await t.append(t.key("f"), forking(t, "p", 4));
     const key = t.key("new");
@@ -105,7 +105,7 @@ export const forkCases = {
     deepEqual((await t.store.threads(t.tenant)).map((row) => row.threadId).sort(), ["f", "p"]);
   },
 
-  "a fork does not take the place of a thread that is there, whoever holds that": async (t) => {
+  "a fork does not replace an existing thread, with any holder of its lease": async (t) => {
     await written(t, "p", [1, 3]);
     const taken = await written(t, "taken", [1]);
     await t.refused(taken, forking(t, "p", 1), { why: "conflict", head: 1 });
@@ -155,14 +155,14 @@ export const forkCases = {
     deepEqual([(await t.keys(parent)).length, (await t.store.requests(t.tenant)).length], [1, 1]);
   },
 
-  "a fork that leaves a snapshot of what it shares is read on from there": async (t) => {
+  "a fork with a snapshot of its shared past is read from the snapshot": async (t) => {
     await written(t, "p", [2, 2]);
     await t.append(t.key("f"), forking(t, "p", 4, { snapshot: "at 4" }));
     const loaded = await t.store.load(t.key("f"), "snapshot");
     deepEqual([loaded?.snapshot, loaded?.lines.map(({ seq }) => seq)], [{ seq: 4, body: "at 4" }, [5]]);
   },
 
-  "deleting a parent keeps what its forks need, and shows it nowhere else": async (t) => {
+  "deleting a parent keeps the lines that its forks need, and shows them nowhere else": async (t) => {
     const large = `long ${"x".repeat(70_000)}`;
     const parent = t.key("p");
     await t.append(parent, t.taking(0, { count: 2, body: large, release: true }));
@@ -207,7 +207,7 @@ export const forkCases = {
     deepEqual(await t.bodies(t.key("g")), ["new 1", "g1"]);
   },
 
-  "a fork deleted and made again goes on from its new parent": async (t) => {
+  "a fork deleted and made again continues from its new parent": async (t) => {
     await written(t, "p", [1, 1]);
     await written(t, "q", [1, 1]);
     for (const parent of ["p", "q", "p"]) {
@@ -218,7 +218,7 @@ export const forkCases = {
     deepEqual(await t.bodies(t.key("p")), ["p1", "p2"]);
   },
 
-  "many forks of many forks are each what they were made of": async (t) => {
+  "many forks of many forks each have their own past": async (t) => {
     await written(t, "t0", [1, 1]);
     const expected = new Map([["t0", ["t01", "t02"]]]);
     for (let i = 1; i < 40; i++) {

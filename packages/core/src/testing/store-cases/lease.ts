@@ -4,7 +4,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { command, type StoreCheck, TTL } from "./bench.ts";
 
 export const leaseCases = {
-  "a lease keeps others out, and says whose it is and until when": async (t) => {
+  "a lease keeps others out, and names its owner and its end": async (t) => {
     const key = t.key();
     await t.append(key, t.taking(0, { owner: "a" }));
     const { lease } = (await t.load(key)).row;
@@ -32,7 +32,7 @@ export const leaseCases = {
     await t.refused(key, t.taking(1), { why: "busy" });
   },
 
-  "a writer whose lease was taken over writes nothing": async (t) => {
+  "a writer that lost its lease to another writes nothing": async (t) => {
     const key = t.key();
     const old = await t.append(key, t.taking(0, { ttlMs: t.short }));
     await t.store.send(key, command("k"));
@@ -46,7 +46,7 @@ export const leaseCases = {
     await t.refused(key, t.writing(old, 3), { why: "fenced", owner: undefined });
   },
 
-  "a lease that ended and that nobody took is still its writer's": async (t) => {
+  "a lease that ended and that no process took still belongs to its writer": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0, { ttlMs: t.short }));
     await t.past(t.short);
@@ -65,7 +65,7 @@ export const leaseCases = {
     await t.refused(key, t.taking(2), { why: "busy" });
   },
 
-  "renewing makes a lease last, for whoever has it": async (t) => {
+  "renewing prolongs a lease, for any owner": async (t) => {
     const key = t.key();
     equal(await t.store.renew(key, 1, TTL), false);
     const fence = await t.append(key, t.taking(0, { ttlMs: t.short }));
@@ -93,7 +93,7 @@ export const leaseCases = {
     ok(first < second && second < third);
   },
 
-  "giving back a lease that is somebody else's does nothing": async (t) => {
+  "giving back the lease of another owner does nothing": async (t) => {
     const key = t.key();
     await t.store.release(key, 1);
     equal(await t.store.load(key), undefined);
@@ -115,7 +115,7 @@ export const leaseCases = {
     equal(await t.store.renew(key, old, TTL), false);
   },
 
-  "who knew a deleted thread does not take one made again under its name, though its head is the same": async (t) => {
+  "a session of a deleted thread does not take one made again under its name with the same head": async (t) => {
     const key = t.key();
     await t.append(key, t.taking(0, { at: 10, release: true }));
     await t.append(key, t.taking(1, { since: 10, release: true }));

@@ -27,7 +27,7 @@ const named = (
 const search = (text: string): Query => ({ words: wordsIn(text) });
 
 export const listCases = {
-  "L4: a page has the last changed first, and goes on after any place in it": async (t) => {
+  "L4: a page has the last changed first, and continues after any place in it": async (t) => {
     // Several of one time: the id decides, the last one first.
     for (const [i, id] of ["a", "b", "c", "d", "ä", "e"].entries()) await rest(t, id, 10 * Math.floor(i / 3));
     const all = ["ä", "e", "d", "c", "b", "a"];
@@ -37,6 +37,8 @@ export const listCases = {
       for (let after: ListPlace | undefined; ; ) {
         const page = await t.store.page(t.tenant, { limit, after });
         read.push(...page.map((row) => row.threadId));
+        // A store that begins at the front again would be asked without end.
+        ok(read.length <= all.length);
         const last = page.at(-1);
         if (last === undefined) break;
         after = { at: last.updatedAt, id: last.threadId };
@@ -93,7 +95,7 @@ export const listCases = {
     deepEqual(await ids(t, { threadIds: ["e", "a", "none"] }), ["e", "a"]);
     deepEqual(await ids(t, { label: { team: "x" }, after: { at: 4, id: "d" } }), ["a"]);
     deepEqual(await t.store.page(`${t.tenant} other`, { limit: 10, label: { env: "prod" } }), []);
-    // A pause that ends is found no more, also by who does not say that it ended.
+    // A pause that has ended is no longer found, also after a writer that does not list its end.
     await t.append(t.key("d"), t.taking(1, { at: 9, state: "running", release: true }));
     deepEqual(await ids(t, { pauseType: "tool_interrupt" }), ["c"]);
     deepEqual(await ids(t, { label: { team: "x" } }), ["d", "a"]);
@@ -130,9 +132,7 @@ export const listCases = {
     deepEqual(await ids(t, search("other")), ["b"]);
   },
 
-  "L4: a row says what its thread is, why it is paused, its run, its name and how many requests are open": async (
-    t,
-  ) => {
+  "L4: a row has its thread's state, cause of pause, run, name and number of open requests": async (t) => {
     const key = t.key();
     const labels = { "__proto__ \n": 'a "b" \u0000', é: "ü" };
     const raise = ["r1", "r2"].map((id) => ({ id: `${t.tenant} ${id}`, body: "{}" }));
@@ -234,6 +234,7 @@ export const listCases = {
     for (let n = 0; ; n++) {
       const page = await t.store.page(t.tenant, { limit: 7, label: { n: "1" }, after });
       read.push(...page.map((row) => row.threadId));
+      ok(read.length <= 60);
       // One that was read and one that was not move to the front.
       if (n === 0)
         for (const id of [page[0]!.threadId, "t1"])

@@ -19,7 +19,7 @@ function sequence(seed: number): (below: number) => number {
   };
 }
 
-/** Without what a store may count, or measure, for all tenants together. */
+/** Drops the values that a store may count, or measure, over all tenants. */
 function shownRow({ lease, ...row }: ThreadRow): object {
   return { ...row, lease: lease?.owner };
 }
@@ -33,7 +33,7 @@ function told(appended: Appended): unknown {
   return appended.why === "busy" ? { why: "busy", owner: appended.owner } : appended;
 }
 
-/** One tenant's life: its acts follow from the seed and from the replies. Ever the same names: any may be another's. */
+/** One tenant's life: its acts follow from the seed and from the replies. Always the same names: any may be another tenant's. */
 async function* life(store: Store, tenant: string, seed: number): AsyncGenerator<unknown> {
   const random = sequence(seed);
   const one = <T>(of: readonly T[]): T => of[random(of.length)]!;
@@ -69,7 +69,7 @@ async function* life(store: Store, tenant: string, seed: number): AsyncGenerator
           ...some(() => ({ rest: { from: 1 } })),
           ...some(() => ({ snapshot: `snapshot ${i}` })),
         };
-        // One that raises what was raised before fails as a whole.
+        // An append that raises a known request fails as a whole.
         const appended = await store.append(key, append).catch(() => undefined);
         if (appended?.ok) fences.set(threadId, appended.fence);
         yield appended === undefined ? "failed" : told(appended);
@@ -133,7 +133,7 @@ async function all(of: AsyncGenerator<unknown>): Promise<unknown[]> {
 }
 
 export const randomCases = {
-  "whatever is done at random, it answers as the store in memory does": async (t) => {
+  "random calls are answered as by the store in memory": async (t) => {
     const memory = memoryStore();
     for (let seed = 1; seed <= 4; seed++) {
       const expected = await all(life(memory, `${seed}`, 100 + seed));
@@ -142,7 +142,7 @@ export const randomCases = {
     }
   },
 
-  "what a tenant is told, by any method, is what it would be told alone": async (t) => {
+  "each method answers a tenant as if it were alone": async (t) => {
     for (let seed = 1; seed <= 3; seed++) {
       const tenants = ["x", "y"].map((name) => `${t.tenant}-${seed}-${name}`);
       const lives = tenants.map((tenant, i) => life(t.store, tenant, 10 * seed + i));

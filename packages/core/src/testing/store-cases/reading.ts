@@ -71,7 +71,7 @@ export const readingCases = {
     deepEqual([...(await t.load(key, Number.MAX_SAFE_INTEGER)).lines], []);
   },
 
-  "what can be read without waiting is what is there": async (t) => {
+  "reads without waiting give the present lines": async (t) => {
     const { store } = t;
     if (store.linesSync === undefined) return;
     const key = t.key();
@@ -84,9 +84,7 @@ export const readingCases = {
     deepEqual([...store.linesSync(key)], [...(await t.load(key)).lines]);
   },
 
-  "what can be read without waiting is of the thread that was known, and of none made again under its name": async (
-    t,
-  ) => {
+  "reads without waiting are of the known thread, and of none made again under its name": async (t) => {
     const { store } = t;
     if (store.linesSync === undefined) return;
     const key = t.key();
@@ -99,7 +97,7 @@ export const readingCases = {
     deepEqual([...store.linesSync(key, 20)], [...(await t.load(key)).lines]);
   },
 
-  "what was handed out does not change later, whatever is done with it": async (t) => {
+  "returned values do not change later, with any use of them": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0));
     await t.store.send(key, command("a"));
@@ -132,7 +130,7 @@ export const readingCases = {
     }
   },
 
-  "how a thread rests is told by its last line, or, where it says so, by those from there on": async (t) => {
+  "the rest state of a thread begins at its last line, or at an earlier one that it names": async (t) => {
     const key = t.key();
     const seqs = async () => (await t.store.load(key, "rest"))?.lines.map((line) => line.seq);
     equal(await t.store.load(key, "rest"), undefined);
@@ -176,7 +174,7 @@ export const readingCases = {
     equal((await t.store.load(key, "snapshot"))?.snapshot, undefined);
   },
 
-  "what was handed in may change later without effect": async (t) => {
+  "passed values may change later without effect": async (t) => {
     const key = t.key();
     const given = { ...command("k") };
     const consume = ["c"];
@@ -300,7 +298,7 @@ export const readingCases = {
     deepEqual(await t.bodies(key), times(150, String));
   },
 
-  "a watcher is told of appends and commands, also of a thread that was not there, until it leaves": async (t) => {
+  "a watcher gets appends and commands, also of a thread that did not exist, until it leaves": async (t) => {
     const key = t.key();
     let told = 0;
     const leave = t.store.watch(key, () => {
@@ -328,7 +326,7 @@ export const readingCases = {
     equal(told, before, "told after it had left");
   },
 
-  "watchers are told apart, also when they are the same function": async (t) => {
+  "watchers are distinct, also if they are the same function": async (t) => {
     const key = t.key();
     let told = 0;
     const changed = () => {

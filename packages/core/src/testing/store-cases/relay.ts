@@ -1,4 +1,4 @@
-// The relay of drafts (L1). A store without one, or with no way to relay where it is, passes.
+// The relay of drafts (L1). A store without one, or without a way to relay in its place, passes.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type StoreCheck, times } from "./bench.ts";
@@ -10,7 +10,7 @@ export const relayCases = {
   "the owner's bodies reach every reader of its thread, and a reader's the owner, whole and in order, until they leave":
     async (t) => {
       const [key, elsewhere] = [t.key(), t.key("elsewhere")];
-      // A line hears while someone watches.
+      // A line relays while a reader watches.
       const leave = [key, elsewhere].map((each) => t.store.watch(each, () => {}));
       const heard: Record<string, string[]> = { one: [], two: [], other: [], owner: [] };
       const join = (of: typeof key, side: "owner" | "reader", name: string) =>
@@ -22,7 +22,7 @@ export const relayCases = {
         for (const end of leave) end();
         return;
       }
-      // It may take a moment until all of them hear.
+      // It may take a moment until all of them receive.
       for (let i = 0; heard.one!.length === 0 || heard.two!.length === 0 || heard.owner!.length === 0; i += 1) {
         ok(i < 1_000, "no body was heard");
         owner.say("hello");
