@@ -142,7 +142,7 @@ class Server implements BelayServer {
       checkHost(request, this.#guard);
       origin = checkOrigin(request, this.#guard);
       if (request.method === "OPTIONS") return preflight(origin);
-      return this.#finish(await this.#route(request), requestId, origin);
+      return this.#finish(forMethod(request, await this.#route(request)), requestId, origin);
     } catch (error) {
       const isOurs = error instanceof ServerError || isBelayError(error);
       const response = problemResponse(error, requestId);
@@ -239,6 +239,13 @@ class Server implements BelayServer {
       throw error;
     }
   }
+}
+
+/** The answer to HEAD has no body, and a stream that no reader ends would keep its connection. */
+function forMethod({ method }: Request, response: Response): Response {
+  if (method !== "HEAD" || response.body === null) return response;
+  void response.body.cancel();
+  return new Response(null, response);
 }
 
 /** For routes without a login. */
