@@ -15,11 +15,12 @@ export const serverArrows: Record<string, readonly string[]> = {
   "console-assets.d": [],
   "console-assets": [],
   pages: ["problem", "console-assets"],
-  server: ["problem", "login", "http", "routes", "openapi", "runners", "pages"],
+  "server-options": ["login", "http", "runners"],
+  server: ["problem", "login", "http", "routes", "openapi", "runners", "pages", "server-options"],
   "to-next": ["server"],
-  index: ["problem", "login", "server", "to-next"],
+  index: ["problem", "login", "server", "server-options", "to-next"],
   // A server on a port, and one in a process of its own; for tests only.
-  testing: ["server"],
+  testing: ["server", "server-options"],
 };
 
 /** Every name at the door of packages/server. */

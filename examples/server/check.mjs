@@ -11,7 +11,12 @@ const server = spawn(process.execPath, ["--import", "tsx", join(here, "main.ts")
   stdio: ["ignore", "pipe", "inherit"],
 });
 const url = String(await new Promise((resolve) => server.stdout.once("data", resolve))).trim();
-const browser = await browsers.launch({ args: chromium.args, executablePath: await chromium.executablePath() });
+// Not the package's own flags: they turn off the web's security, which the page is to meet.
+const args = ["--no-sandbox", "--disable-gpu", "--headless"];
+const browser = await browsers.launch({
+  args,
+  executablePath: process.env.CHROME ?? (await chromium.executablePath()),
+});
 try {
   const page = await browser.newPage();
   const problems = [];

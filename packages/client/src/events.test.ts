@@ -1,8 +1,7 @@
 // Streams over lines that a test holds in its hand.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { connect } from "./connect.ts";
-import type { StreamOptions } from "./events.ts";
+import { connect, type StreamOptions } from "./index.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

@@ -1,7 +1,7 @@
 // Requests: their keys.
 
 import { afterEach, expect, test, vi } from "vitest";
-import { connect } from "./connect.ts";
+import { connect } from "./index.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -1,7 +1,7 @@
 // Requests that no route takes: each has a typed refusal, nothing is stored, and the server lives.
 
 import { connect as connectSocket } from "node:net";
-import { agent, createRunner } from "@belay/core";
+import { agent, content, createRunner, jsonSchema, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
 import { readStream, startServer, type TestServer } from "./testing.ts";
@@ -172,6 +172,38 @@ describe("bad input", () => {
     expect((await guess()).status).toBe(429);
     expect((await server.get("/healthz")).status).toBe(200);
     expect((await server.get("/threads")).status).toBe(200);
+  });
+
+  test("a file in the result of a tool travels as its address, not in every stream", async () => {
+    const bytes = Buffer.alloc(300_000, 7);
+    const file = { type: "file", mediaType: "image/png", data: { base64: bytes.toString("base64") } } as const;
+    const shot = tool({
+      name: "shot",
+      description: "Takes a picture of the screen.",
+      input: jsonSchema<object>({ type: "object" }),
+      execute: () => content(["The screen:", file]),
+    });
+    const model = scriptedModel([[{ call: "shot", args: {} }], "Done."]);
+    await using server = await startServer({
+      runner: createRunner({ agent: agent({ name: "guide", model, tools: [shot] }) }),
+    });
+    await server.post("/threads/a b/runs", { input: "Look." }, { prefer: "wait=30" });
+    const events = await readStream(server, "/threads/a b/events", (all) => all.some(({ event }) => event === "live"));
+    expect(JSON.stringify(events).length).toBeLessThan(20_000);
+    const { seq, output } = events.find(({ event }) => event === "tool-end")!.data;
+    expect(output["~content"]).toEqual([
+      { type: "text", text: "The screen:" },
+      { type: "file", mediaType: "image/png", data: { url: `threads/a%20b/files/%40${seq}/1` } },
+    ]);
+    const load = (url: string) => fetch(`${server.url}/v1/${url}`, { headers: server.headers });
+    const picture = await load(output["~content"][1].data.url);
+    expect(picture.headers.get("content-type")).toBe("image/png");
+    expect(Buffer.from(await picture.arrayBuffer()).equals(bytes)).toBe(true);
+    for (const place of [`@${seq}/0`, `@${seq}/2`, `@${seq + 1}/1`, "@0/1", "@99999/1", "@x/1"]) {
+      expect((await server.get(`/threads/a b/files/${place}`)).body, place).toMatchObject({ code: "FILE_UNKNOWN" });
+    }
+    // An export has everything.
+    expect(JSON.stringify((await server.get("/threads/a b/facts")).body)).toContain(file.data.base64);
   });
 
   test("more streams and more requests than allowed are refused with a time to wait", async () => {

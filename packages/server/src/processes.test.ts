@@ -3,7 +3,6 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   approve,
   connect,
@@ -14,10 +13,8 @@ import {
   type ThreadView,
 } from "@belay/client";
 import { type Child, type Place, postgresServer, sqliteFiles, startChild } from "@belay/testkit/processes";
-import { build } from "esbuild";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { cachedBundle } from "../../../scripts/cached-bundle.mjs";
-import { sources } from "../../../scripts/sources.mjs";
+import { bundledProgram } from "./testing/bundled-program.ts";
 
 const token = "a-token-for-all-of-them";
 let program: string;
@@ -26,21 +23,7 @@ let folder: string;
 let where: string;
 
 beforeAll(async () => {
-  const entry = fileURLToPath(new URL("./testing/serving-program.ts", import.meta.url));
-  const built = await cachedBundle("serving", (outdir) =>
-    build({
-      entryPoints: [entry],
-      outfile: `${outdir}/serving.mjs`,
-      bundle: true,
-      format: "esm",
-      platform: "node",
-      target: "node20",
-      packages: "external",
-      alias: sources,
-      logLevel: "warning",
-    }),
-  );
-  program = `${built}/serving.mjs`;
+  program = await bundledProgram("serving");
 });
 
 async function started(place: Place, role: "server" | "front" | "worker", port = 0) {

@@ -207,17 +207,6 @@ describe("readers", () => {
     await server.close();
   });
 
-  test("HEAD opens no stream", async () => {
-    const model = scriptedModel(["Hi."]);
-    const runner = createRunner({ agent: agent({ name: "guide", model }) });
-    await using server = await startServer({ runner, maxStreams: 1 });
-    await server.post("/threads/t/runs", { input: "Go." }, { prefer: "wait=30" });
-    for (const path of ["/threads/t/events", "/changes", "/threads/t/facts"]) {
-      expect(await server.send("HEAD", path), path).toMatchObject({ status: 200, body: "" });
-    }
-    await readStream(server, "/threads/t/events", (all) => all.some(({ event }) => event === "live"));
-  });
-
   test("a hundred readers that leave in mid-answer stop nothing", async () => {
     const pieces = Array.from({ length: 400 }, (_, i) => `${i} `);
     const model = scriptedModel([[{ text: pieces }]], { delayMs: 5 });
@@ -236,6 +225,19 @@ describe("readers", () => {
     const { items } = (await server.get("/threads/t/messages")).body;
     expect(items.at(-1).parts[0].text).toBe(pieces.join(""));
     expect(items.at(-1).interrupted).toBeUndefined();
+  });
+
+  test("HEAD on a stream ends at once, and takes no place among the streams", async () => {
+    const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel(["Hi."]) }) });
+    await using server = await startServer({ runner, maxStreams: 1 });
+    await server.post("/threads/t/runs", { input: "Go." }, { prefer: "wait=30" });
+    for (const path of ["/threads/t/events", "/changes", "/threads/t/facts"]) {
+      const request = new Request(`http://127.0.0.1/v1${path}`, { method: "HEAD", headers: server.headers });
+      const { status, body } = await server.server.fetch(request);
+      expect([status, body], path).toEqual([200, null]);
+    }
+    const live = await readStream(server, "/threads/t/events", (all) => all.some(({ event }) => event === "live"));
+    expect(live.at(-1)).toMatchObject({ event: "live" });
   });
 
   test("a reader that never reads slows neither the run nor the others", async () => {

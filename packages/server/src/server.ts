@@ -146,7 +146,7 @@ class Server implements BelayServer {
       checkHost(request, this.#guard);
       origin = checkOrigin(request, this.#guard);
       if (request.method === "OPTIONS") return preflight(origin);
-      return this.#finish(await this.#route(request), requestId, origin);
+      return this.#finish(forMethod(request, await this.#route(request)), requestId, origin);
     } catch (error) {
       const isOurs = error instanceof ServerError || isBelayError(error);
       const response = problemResponse(error, requestId);
@@ -197,11 +197,7 @@ class Server implements BelayServer {
         hold,
       };
       const reply = await route.handle(call as never);
-      if (!(reply instanceof Response)) return this.#json(reply, login, request.method);
-      if (request.method !== "HEAD") return reply;
-      // Without a reader, a stream would stay open.
-      await reply.body?.cancel();
-      return new Response(null, reply);
+      return reply instanceof Response ? reply : this.#json(reply, login, request.method);
     });
   }
 
@@ -256,6 +252,13 @@ async function settled(promises: Iterable<Promise<unknown>>, timeoutMs: number):
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)));
   await Promise.race([Promise.allSettled(promises), late]).finally(() => clearTimeout(timer));
+}
+
+/** The answer to HEAD has no body, and a stream that no reader ends would keep its connection. */
+function forMethod({ method }: Request, response: Response): Response {
+  if (method !== "HEAD" || response.body === null) return response;
+  void response.body.cancel();
+  return new Response(null, response);
 }
 
 /** For routes without a login. */

@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "@belay/client";
-import { expect, test } from "vitest";
+import { wireServer } from "@belay/testkit/wire";
+import { expect, onTestFinished, test } from "vitest";
 import { testProgram } from "../testing/processes.ts";
 
 const program = testProgram();
@@ -37,6 +38,29 @@ test("belay serve runs a thread over HTTP, and the terminal's commands see it", 
   expect(await connect({ url: next.url, token: next.token }).open("from-a-page").look()).toMatchObject({
     state: "completed",
   });
+});
+
+test("a run of another process streams to a page, which stops it", async () => {
+  const home = program.home();
+  const wire = await wireServer();
+  onTestFinished(() => wire.close());
+  wire.script(["The first half ", { stall: true }, "never said"]);
+  const server = await served(home);
+  const belay = connect({ url: server.url, token: server.token });
+  const model = ["--base-url", wire.url, "--model", "test", "--no-mcp"];
+  const terminal = home.start(["-p", "Begin.", ...model], { env: { BELAY_MODEL: undefined } });
+  terminal.child.stdin!.end();
+  const running = async () => (await belay.threads({ state: "running" })).items;
+  await expect.poll(running).toHaveLength(1);
+  const thread = belay.open((await running())[0]!.threadId);
+  let said = "";
+  for await (const event of thread.events()) {
+    if (event.type === "text-delta") said += event.text;
+    if (said.includes("half")) break;
+  }
+  expect(await thread.interrupt()).toMatchObject({ accepted: true, partialText: said });
+  expect((await terminal.ended).stdout).toContain("The first half");
+  expect(await thread.look()).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
 });
 
 test("a thread of another folder runs in that folder", async () => {

@@ -3,8 +3,8 @@
 import type { BelayError, InboxFilter, Message } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
 import { problemOf } from "../problem.ts";
-import { type Said, signed } from "./control.ts";
-import { sameDigest, unwitnessed } from "./four-eyes.ts";
+import { signed } from "./control.ts";
+import { type Said, sameDigest, unwitnessed } from "./four-eyes.ts";
 import {
   answer,
   answers,

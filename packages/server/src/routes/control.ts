@@ -13,7 +13,7 @@ import {
 import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
-import { sameDigest, unwitnessed } from "./four-eyes.ts";
+import { checkAnswers, checkSentAnswer, type Said } from "./four-eyes.ts";
 import { lookAt } from "./reading.ts";
 import {
   answer,
@@ -36,9 +36,6 @@ import {
   started,
   text,
 } from "./schemas.ts";
-
-/** An answer, with the digest of what the person saw. */
-export type Said = Answer & { readonly digest?: string };
 
 /** Only this run, only this segment of it. */
 interface Guard {
@@ -202,7 +199,7 @@ export const control: readonly AnyRoute[] = [
     answers: { 202: { ...sent, title: "SendOutcome", properties: { id: text, how: text, runId: text } } },
     async handle(call) {
       const { input: said, ...options } = call.body;
-      await mayAnswer(call as Call, options.whenAsked);
+      await checkSentAnswer(call as Call, options.whenAsked);
       const outcome = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
       return { status: 202, body: outcome };
     },
@@ -247,12 +244,7 @@ export const control: readonly AnyRoute[] = [
       const { answers, ...options } = call.body ?? {};
       if (answers !== undefined) {
         needRole(call.login, "approver");
-        await Promise.all(
-          Object.entries(answers).map(async ([request, { digest }]) => {
-            await unwitnessed(call as Call, request);
-            await sameDigest(call as Call, request, digest);
-          }),
-        );
+        await checkAnswers(call as Call, answers);
       }
       const given =
         answers && Object.fromEntries(Object.entries(answers).map(([key, said]) => [key, signed(call, said)]));
@@ -391,19 +383,6 @@ export const control: readonly AnyRoute[] = [
     },
   }),
 ];
-
-/**
- * Refuses an input that would answer a request of the thread, if this login may not answer it. A question that takes any input
- * as its answer (`onNewInput`) is meant for the person that chats.
- */
-async function mayAnswer(call: Call, whenAsked: string | undefined): Promise<void> {
-  if (whenAsked === "answer") needRole(call.login, "approver");
-  if (call.site.selfApproval || (whenAsked ?? "answer") !== "answer") return;
-  const { interrupts = [] } = (await call.runner.look(call.params.t!)) ?? {};
-  for (const { id: request, onNewInput } of interrupts) {
-    if (whenAsked === "answer" || onNewInput === "answer") await unwitnessed(call, request);
-  }
-}
 
 /** Returns the point at which a thread was forked from another one; undefined if it was not. */
 async function forkPoint(runner: Call["runner"], threadId: string, parent: string): Promise<number | undefined> {

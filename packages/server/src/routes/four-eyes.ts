@@ -1,7 +1,19 @@
 // Checks of an answer that go beyond the role: the digest that the person saw, and four eyes.
 
-import { BelayError } from "@belay/core";
+import { type Answer, BelayError } from "@belay/core";
 import type { Call } from "../http/route.ts";
+import { needRole } from "../login/login.ts";
+
+/** An answer, with the digest of what the person saw. */
+export type Said = Answer & { readonly digest?: string };
+
+/** Refuses answers that come with a resume, each as if it came alone. */
+export async function checkAnswers(call: Call, answers: Readonly<Record<string, Said>>): Promise<void> {
+  for (const [request, { digest }] of Object.entries(answers)) {
+    await unwitnessed(call, request);
+    await sameDigest(call, request, digest);
+  }
+}
 
 /** Refuses an answer from the person who started the run, if the server is set to four eyes. */
 export async function unwitnessed({ runner, login, site }: Call, id: string): Promise<void> {
@@ -37,4 +49,17 @@ export async function sameDigest({ runner }: Call, id: string, digest: string | 
   const problem = `it is for ${digest}, and the request is for ${found.item.digest ?? "nothing with a digest"}`;
   const words = `The answer to ${id} cannot be taken: ${problem}.`;
   throw new BelayError("ANSWER_INVALID", words, "Load the request again, and look at it.", { id, problem });
+}
+
+/**
+ * Refuses an input that would answer a request of the thread, if this login may not answer it. A question that takes any input
+ * as its answer (`onNewInput`) is meant for the person that chats.
+ */
+export async function checkSentAnswer(call: Call, whenAsked: string | undefined): Promise<void> {
+  if (whenAsked === "answer") needRole(call.login, "approver");
+  if (call.site.selfApproval || (whenAsked ?? "answer") !== "answer") return;
+  const { interrupts = [] } = (await call.runner.look(call.params.t!)) ?? {};
+  for (const { id: request, onNewInput } of interrupts) {
+    if (whenAsked === "answer" || onNewInput === "answer") await unwitnessed(call, request);
+  }
 }

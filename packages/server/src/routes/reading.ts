@@ -1,7 +1,7 @@
 // Threads as readers see them: lists, looks, messages, facts, events.
 
 import { emptyThread, foldThread } from "@belay/client";
-import type { Fact, Look, Message, ThreadFilter, ThreadItem } from "@belay/core";
+import type { Fact, Json, Look, Message, Part, ThreadFilter, ThreadItem } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
@@ -24,7 +24,7 @@ import {
   verdict,
   waiting,
 } from "./schemas.ts";
-import { sentEvent, sentMessage } from "./sent-value.ts";
+import { AT_FACT, contentOf, sentEvent, sentMessage } from "./sent-value.ts";
 import { changeFeed, threadFeed } from "./thread-feed.ts";
 import { unknownThread } from "./unknown.ts";
 
@@ -247,7 +247,7 @@ export const reading: readonly AnyRoute[] = [
     method: "GET",
     path: "/threads/:t/files/:message/:part",
     name: "getFile",
-    summary: "Returns the bytes of a file in a message.",
+    summary: "Returns the bytes of a file in a message, or in the result at the fact `@seq`.",
     role: "viewer",
     answers: { 200: null },
     streams: "*/*",
@@ -255,12 +255,9 @@ export const reading: readonly AnyRoute[] = [
       const { params, site, login } = call;
       const index = /^\d{1,4}$/.test(params.part!) ? Number(params.part) : -1;
       await lookAt(call, params.t!);
-      for await (const each of factsAfter(call, params.t!, 0)) {
-        if (each.type !== "message" || each.message.id !== params.message) continue;
-        const { message: sent } = (site.redact(each, login) ?? {}) as Partial<typeof each>;
-        const part = sent?.parts[index];
+      for await (const each of factsWithFile(call, params.t!, params.message!)) {
+        const part = partsOf(site.redact(each, login))?.[index];
         if (part?.type === "file" && "base64" in part.data) return fileResponse(part, part.data.base64);
-        break;
       }
       throw new ServerError("FILE_UNKNOWN", `Message ${params.message} has no file at ${params.part}.`);
     },
@@ -290,6 +287,23 @@ export const reading: readonly AnyRoute[] = [
     },
   }),
 ];
+
+/** Yields the facts that may have the files of a message, or of the result at `@seq`. */
+async function* factsWithFile(call: Call, threadId: string, place: string): AsyncGenerator<Fact> {
+  if (/^@[1-9]\d{0,14}$/.test(place)) {
+    const { items } = await call.runner.journal(threadId, { after: Number(place.slice(1)) - 1, limit: 1 });
+    yield* items.filter(({ seq }) => `${AT_FACT}${seq}` === place);
+  }
+  for await (const each of factsAfter(call, threadId, 0)) {
+    if (each.type === "message" && each.message.id === place) yield each;
+  }
+}
+
+/** The parts of a message or of a result, as far as `redact` has left them. */
+function partsOf(redacted: unknown): readonly Part[] | undefined {
+  const { message, output = null } = (redacted ?? {}) as { readonly message?: Message; readonly output?: Json };
+  return message?.parts ?? contentOf(output);
+}
 
 function readCursor(header: string | null): number | undefined {
   if (header === null || header === "") return undefined;
