@@ -20,7 +20,7 @@ interface ServingOptions {
 
 const input = jsonSchema<object>({ type: "object" });
 
-/** Pays or notes as it is asked, and speaks slowly. */
+/** Pays or notes as it is asked, counts for as long as it is let, and else speaks slowly for a second. */
 const model: Model = {
   id: "slow",
   async *stream({ messages }, { signal }) {
@@ -31,7 +31,9 @@ const model: Model = {
       yield { type: "finish", finish: "tool-calls" };
       return;
     }
-    for (let i = 0; i < 40 && !signal.aborted; i++) {
+    // Long enough for a busy machine to stop it in time; nothing waits for its end.
+    const pieces = asked === "count" ? 400 : 40;
+    for (let i = 0; i < pieces && !signal.aborted; i++) {
       yield { type: "text", text: `${i} ` };
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
