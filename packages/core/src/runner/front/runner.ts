@@ -361,7 +361,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
-    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name ?? "(none)");
+    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name);
     const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
@@ -613,7 +613,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   async work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
-    if (this.#startsNothing) throw agentUnknown("(none)");
+    if (this.#startsNothing) throw agentUnknown();
     const { concurrency, signal, pollMs } = readWork(options);
     const { clock, log, store } = this.#setup;
     const due: typeof store.due = async (...query) => {
@@ -643,7 +643,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   async move(threadId: string): Promise<Moved> {
     this.#sessions.refuseIfClosed();
-    if (this.#startsNothing) throw agentUnknown("(none)");
+    if (this.#startsNothing) throw agentUnknown();
     const { clock, leaseTtlMs, store } = this.#setup;
     const key = this.#key(readId("threadId", threadId));
     const row = async () => (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;
