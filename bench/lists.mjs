@@ -1,6 +1,7 @@
 // What does a page of 50 threads cost, of 100,000 in one SQLite file, by each filter? The floor is a query by an index for as
 // many rows with the same values, each in a column, of one table in the same file, without a checksum. A search finds 200
-// threads by two words and sorts them, which the floor does not. And what does it take to open a file of 10,000 threads that has no lists yet?
+// threads by two words and sorts them; its floor reads as many by an index of words, and looks into their titles for the other
+// word. And what does it take to open a file of 10,000 threads that has no lists yet?
 
 import { join } from "node:path";
 import { sqliteStore } from "@belay/core/sqlite";
@@ -53,21 +54,27 @@ await inFolder(async (folder) => {
   db.exec("PRAGMA synchronous = OFF");
   await fill(store, THREADS);
   db.exec(`CREATE TABLE raw AS SELECT l.tenant, l.at, l.id, l.agent, l.state, t.head, t.created_at, t.queued, t.answers, l.pause,
-      l.run, l.title, l.labels, 0 AS open FROM listing l JOIN thread t ON t.num = l.thread ORDER BY l.thread;
-    CREATE INDEX raw_at ON raw (tenant, at); ANALYZE`);
+      l.run, l.title, l.labels, 0 AS open, l.thread FROM listing l JOIN thread t ON t.num = l.thread ORDER BY l.thread;
+    CREATE INDEX raw_at ON raw (tenant, at); CREATE UNIQUE INDEX raw_thread ON raw (thread);
+    CREATE TABLE raw_word (tenant, word, thread, PRIMARY KEY (tenant, word, thread)) WITHOUT ROWID;
+    INSERT INTO raw_word SELECT tenant, substr(title, instr(title, 'release ') + 8), thread FROM raw; ANALYZE`);
   sizeOf(db, path);
   const runner = runnerOn(nativeTextModel(1), { store });
   const raw = db.prepare("SELECT * FROM raw WHERE tenant = ? AND at < ? ORDER BY at DESC LIMIT ?");
+  const rawSearch = db.prepare(`SELECT raw.* FROM raw_word AS w JOIN raw USING (thread)
+    WHERE w.tenant = ? AND w.word >= ? AND w.word < ? AND raw.title LIKE ? ORDER BY raw.at DESC LIMIT ?`);
+  const shown = (rows) => {
+    if (rows.length !== PAGE) throw new Error(`The floor found ${rows.length} threads.`);
+    return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels) }));
+  };
   const timed = async (work) => {
     const started = performance.now();
     for (let i = 0; i < 10; i++) await work();
     return (performance.now() - started) / 10;
   };
   const cases = {
-    floor: () =>
-      timed(async () =>
-        raw.all("default", 1_700_000_010_000, PAGE).map((row) => ({ ...row, labels: JSON.parse(row.labels) })),
-      ),
+    floor: () => timed(async () => shown(raw.all("default", 1_700_000_010_000, PAGE))),
+    "floor of a search": () => timed(async () => shown(rawSearch.all("default", "r77", "r77\uffff", "%deploy%", PAGE))),
   };
   for (const [name, filter] of Object.entries(filters))
     cases[name] = () =>
@@ -81,8 +88,8 @@ await inFolder(async (folder) => {
       name: `a page of ${PAGE} of ${THREADS} threads, ${name} (median ${median(samples[name]).toFixed(2)} ms)`,
       unit: "ms",
       measured: least(samples[name]),
-      floor: least(samples.floor),
-      target: name.startsWith("search") ? undefined : 3,
+      floor: least(samples[name.startsWith("search") ? "floor of a search" : "floor"]),
+      target: 3,
       judged: "ratio",
     });
   db.close();

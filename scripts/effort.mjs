@@ -43,6 +43,8 @@ export const amounts = {
   verbsOnServers: { test: 6, endure: every, all: every },
   /** How long workers are killed. */
   chaosSeconds: { test: 4, endure: 20, all: 120 },
+  /** Wakes that wait in an engine for a process. */
+  backlog: { test: 50, endure: 1_000, all: 10_000 },
   /** Processes that answer the same requests. */
   answeringProcesses: { test: 8, endure: 50, all: 50 },
   /** Sentences that are typed into a dialog of the terminal. */

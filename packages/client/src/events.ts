@@ -1,7 +1,7 @@
 // Streams that survive a lost line: read by fetch, continued from the last fact, never thrown for a network error.
 
 import type { BelayEvent, SessionState } from "@belay/core";
-import { errorOf, type Line, type RequestError, sleep } from "./request.ts";
+import { errorOf, type Line, on, type RequestError, sleep } from "./request.ts";
 
 /** The state of the line to the server. `closed` is final: the server refused, with the reason in `error`. */
 export interface ConnectionEvent {
@@ -72,7 +72,7 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
     yield { type: "connection", state: "connecting" };
     const reading = new AbortController();
     const stop = () => reading.abort();
-    signal?.addEventListener("abort", stop);
+    const deaf = on(signal, "abort", stop);
     const unwatch = restHidden ? onHidden(stop) : undefined;
     let watch: ReturnType<typeof setTimeout> | undefined;
     const heard = () => {
@@ -101,7 +101,7 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
     } finally {
       clearTimeout(watch);
       unwatch?.();
-      signal?.removeEventListener("abort", stop);
+      deaf();
       reading.abort();
     }
     if (signal?.aborted) return;
@@ -116,35 +116,30 @@ function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-type Target = Pick<EventTarget, "addEventListener" | "removeEventListener">;
-
-const page = globalThis as Partial<Target> & { readonly document?: Target & { readonly hidden: boolean } };
+const page = globalThis as Partial<EventTarget> & { readonly document?: EventTarget & { readonly hidden: boolean } };
 
 /** Calls back when the browser is online again, or the tab is seen again. */
 function onWake(resume: () => void): () => void {
-  const { document, addEventListener, removeEventListener } = page;
-  const seen = () => document?.hidden || resume();
-  addEventListener?.("online", resume);
-  document?.addEventListener("visibilitychange", seen);
+  const offline = on(page, "online", resume);
+  const unseen = on(page.document, "visibilitychange", () => page.document?.hidden || resume());
   return () => {
-    removeEventListener?.("online", resume);
-    document?.removeEventListener("visibilitychange", seen);
+    offline();
+    unseen();
   };
 }
 
 /** Calls back when the tab has been hidden for a while. */
 function onHidden(letGo: () => void): () => void {
-  const { document } = page;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = () => {
     clearTimeout(timer);
-    if (document?.hidden) timer = setTimeout(letGo, HIDDEN_MS);
+    if (page.document?.hidden) timer = setTimeout(letGo, HIDDEN_MS);
   };
-  document?.addEventListener("visibilitychange", changed);
+  const deaf = on(page.document, "visibilitychange", changed);
   changed();
   return () => {
     clearTimeout(timer);
-    document?.removeEventListener("visibilitychange", changed);
+    deaf();
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Answer, DamagedRequest, InboxItem } from "@belay/core";
 import type { Hints } from "./hints.ts";
-import { type Line, RequestError } from "./request.ts";
+import { type Line, on, RequestError } from "./request.ts";
 
 /** The requests to list. Each property that is given must hold. */
 export interface InboxFilter {
@@ -44,7 +44,7 @@ export function inbox(line: Line, hints: Hints, filter: InboxFilter): InboxQuery
         wake();
       };
       const unlisten = hints.listen(changed);
-      signal?.addEventListener("abort", changed);
+      const deaf = on(signal, "abort", changed);
       try {
         while (!signal?.aborted) {
           if (stale) {
@@ -59,7 +59,7 @@ export function inbox(line: Line, hints: Hints, filter: InboxFilter): InboxQuery
         }
       } finally {
         unlisten();
-        signal?.removeEventListener("abort", changed);
+        deaf();
       }
     },
   };

@@ -128,18 +128,26 @@ function problemIn(status: number, text: string): RequestError {
   }
 }
 
-/** Resolves after a time, when the signal fires, or when `wake` is called with it. */
+type Target = Pick<EventTarget, "addEventListener" | "removeEventListener">;
+
+/** Listens until the returned function is called. Programs outside of browsers have fewer targets. */
+export function on(target: Partial<Target> | undefined, type: string, listener: () => void): () => void {
+  target?.addEventListener?.(type, listener);
+  return () => target?.removeEventListener?.(type, listener);
+}
+
+/** Resolves after a time, when the signal fires, or when `wake` calls back. */
 export function sleep(ms: number, signal?: AbortSignal, wake?: (resume: () => void) => () => void): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", over);
+      deaf();
       unwake?.();
       resolve();
     };
     const timer = setTimeout(over, ms);
     const unwake = wake?.(over);
+    const deaf = on(signal, "abort", over);
     if (signal?.aborted) over();
-    else signal?.addEventListener("abort", over);
   });
 }

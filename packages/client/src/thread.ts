@@ -20,7 +20,7 @@ import type {
 } from "@belay/core";
 import { follow, isThreadEvent, type StreamEvent, type StreamOptions } from "./events.ts";
 import type { Hints } from "./hints.ts";
-import { type Asked, type Line, newKey, RequestError } from "./request.ts";
+import { type Line, newKey, RequestError } from "./request.ts";
 
 /** The idempotency key of a write. Random if left out. */
 export interface KeyOptions {
@@ -70,9 +70,13 @@ export class ClientThread {
     return (await this.#line.ask<T>("GET", this.#path + path, { query })).body;
   }
 
-  #post<T>(path: string, options: object, headers?: Asked["headers"]) {
+  #ask<T>(path: string, options: object) {
     const { id, signal, ...body } = options as KeyOptions;
-    return this.#line.ask<T>("POST", this.#path + path, { body, key: id, signal, headers });
+    return this.#line.ask<T>("POST", this.#path + path, { body, key: id, signal });
+  }
+
+  async #post<T>(path: string, options: object): Promise<T> {
+    return (await this.#ask<T>(path, options)).body;
   }
 
   look(): Promise<Look> {
@@ -81,11 +85,11 @@ export class ClientThread {
 
   /** Starts a run; resolves once it is on record. */
   async run(input: Input, options: KeyOptions & { readonly agent?: string } = {}): Promise<ClientRun> {
-    return this.#run((await this.#post<Place>("/runs", { input, ...options })).body);
+    return this.#run(await this.#post<Place>("/runs", { input, ...options }));
   }
 
   async resume(options: ContinueOptions = {}): Promise<ClientRun> {
-    return this.#run((await this.#post<Place>("/resume", options)).body);
+    return this.#run(await this.#post("/resume", options));
   }
 
   #run(place: Place): ClientRun {
@@ -101,7 +105,7 @@ export class ClientThread {
       readonly whenAsked?: "withdraw" | "keep" | "answer";
     } = {},
   ): Promise<{ readonly how: string; readonly runId?: string; readonly id: string }> {
-    return (await this.#post<{ how: string; runId?: string; id: string }>("/send", { input, ...options })).body;
+    return this.#post("/send", { input, ...options });
   }
 
   /** Stops the run; resolves to the receipt, however long the work takes to stop. */
@@ -116,7 +120,7 @@ export class ClientThread {
   async #receipt(path: string, options: KeyOptions): Promise<Receipt> {
     const id = options.id ?? newKey();
     for (;;) {
-      const { status, body } = await this.#post<Receipt>(path, { ...options, id });
+      const { status, body } = await this.#ask<Receipt>(path, { ...options, id });
       if (status === 200) return body;
     }
   }
@@ -126,15 +130,15 @@ export class ClientThread {
   }
 
   async steer(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
-    return (await this.#post<{ id: string }>("/steer", { input, ...options })).body;
+    return this.#post("/steer", { input, ...options });
   }
 
   async enqueue(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
-    return (await this.#post<{ id: string }>("/enqueue", { input, ...options })).body;
+    return this.#post("/enqueue", { input, ...options });
   }
 
   async observe(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
-    return (await this.#post<{ id: string }>("/observe", { input, ...options })).body;
+    return this.#post("/observe", { input, ...options });
   }
 
   async waiting(): Promise<readonly Waiting[]> {
@@ -193,15 +197,15 @@ export class ClientThread {
   async fork(
     options: KeyOptions & { readonly at?: number | string; readonly before?: string; readonly as?: string },
   ): Promise<{ readonly threadId: string; readonly effects: readonly Effect[] }> {
-    return (await this.#post<{ threadId: string; effects: Effect[] }>("/fork", options)).body;
+    return this.#post("/fork", options);
   }
 
   async repair(options: KeyOptions & { readonly as?: string } = {}): Promise<{ readonly threadId: string }> {
-    return (await this.#post<{ threadId: string }>("/repair", options)).body;
+    return this.#post("/repair", options);
   }
 
   async permission(tool: string, args: Json): Promise<Verdict> {
-    return (await this.#post<Verdict>("/permission", { tool, args })).body;
+    return this.#post("/permission", { tool, args });
   }
 
   async rules(): Promise<readonly RememberedRule[]> {

@@ -74,8 +74,16 @@ export const catalogue = {
   ),
   AGENT_UNKNOWN: entry<{ agent: string; known: string }>(
     "A thread or a call names an agent that this runner was not given.",
-    (d) => `This runner has no agent ${d.agent}; it has ${d.known}.`,
+    ({ agent, known }) => {
+      if (known !== "") return `This runner has no agent ${agent}; it has ${known}.`;
+      const missed = agent === "" ? "a new thread needs the name of its agent" : `it cannot run ${agent}`;
+      return `This runner was made without agents: ${missed}.`;
+    },
     "Pass the agent in createRunner({ agents }).",
+    ({ known }) =>
+      known === ""
+        ? "Leave the input to a worker with send() or enqueue(), and name the agent of a new thread; or pass agents to createRunner()."
+        : undefined,
   ),
   ALREADY_RUNNING: entry<{ threadId: string; runId: string }>(
     "run() or resume() while this session is running.",

@@ -74,6 +74,7 @@ let registered = false;
  */
 export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
   const { url, schema = "dbos", queue = "belay", pollMs = 20 } = options;
+  const onceThere = oncePresent();
   let client: Promise<DBOSClient> | undefined;
 
   function connect(): Promise<DBOSClient> {
@@ -206,17 +207,26 @@ async function lookAt(wake: DbosWake): Promise<void> {
   ended(id);
 }
 
-/** Tries again while the tables of DBOS are not there in full: a worker that has just started creates them. */
-async function onceThere(send: () => Promise<void>): Promise<void> {
-  const giveUp = Date.now() + TABLES_MS;
-  for (;;) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!isGone(error) || Date.now() > giveUp) throw error;
+/**
+ * Returns a function that tries again while the tables of DBOS are not there in full: a worker that has just started creates
+ * them. When one has waited for that in vain, those after it do not wait: there is no worker.
+ */
+function oncePresent(): (send: () => Promise<void>) => Promise<void> {
+  let giveUpAt: number | undefined;
+  return async (send) => {
+    for (;;) {
+      try {
+        await send();
+        giveUpAt = undefined;
+        return;
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        giveUpAt ??= Date.now() + TABLES_MS;
+        if (Date.now() > giveUpAt) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  };
 }
 
 /** Tries until PostgreSQL has the wake: as long as this workflow has not ended, the wake before it is there. */

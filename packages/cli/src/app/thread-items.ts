@@ -14,8 +14,9 @@ async function threadItems({ runner, dataFolder }: BelaySetup, texts: Texts): Pr
   const rows = (await allThreads(runner)).filter(({ damaged }) => damaged !== true).slice(0, MOST_THREADS);
   const now = Date.now();
   return Promise.all(
-    rows.map(async ({ threadId, updatedAt, state, head }) => {
-      const title = (await titleOf(runner, threadId, head)) ?? texts.picker.untitled;
+    rows.map(async (row) => {
+      const { threadId, updatedAt, state } = row;
+      const title = (await titleOf(runner, row)) ?? texts.picker.untitled;
       const folder = readNote(dataFolder, threadId)?.folder.split("/").at(-1) ?? "";
       return { id: threadId, title, detail: [ago(now - updatedAt), state, folder].filter(Boolean).join(" · ") };
     }),

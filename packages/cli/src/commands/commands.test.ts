@@ -2,7 +2,10 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createRunner } from "@belay/core";
+import { sqliteStore } from "@belay/core/sqlite";
 import { describe, expect, test } from "vitest";
+import { openDatabase } from "../data/open-database.ts";
 import { asked, goOn, jsonLines } from "../testing/asked.ts";
 import { testProgram } from "../testing/processes.ts";
 
@@ -65,6 +68,19 @@ describe("looking back", () => {
     ]);
     expect(jsonLines((await home.belay(["threads", "--json", "--limit", "1"])).stdout)).toHaveLength(1);
     expect(await home.belay(["threads", "--limit", "0"])).toMatchObject({ code: 2 });
+  });
+
+  test("threads shows the title that a thread was given elsewhere", async () => {
+    const home = program.home();
+    await home.belay(["-p", "hello there"]);
+    const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
+    const db = await openDatabase(home.data);
+    const runner = createRunner({ store: sqliteStore(db) });
+    await runner.label(id, { title: "A greeting" });
+    await runner.close();
+    db.close();
+    expect((await home.belay(["threads"])).stdout).toContain("  A greeting\n");
+    expect(jsonLines((await home.belay(["threads", "--json"])).stdout)).toMatchObject([{ title: "A greeting" }]);
   });
 
   test("log is a timeline, and the facts as JSON; also while another terminal runs the thread", async () => {

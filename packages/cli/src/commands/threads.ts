@@ -61,7 +61,7 @@ export function describeThreads(desk: Desk, rows: readonly ThreadRow[]): Promise
       state: row.damaged ? "damaged" : row.pauseType === "crash" ? "crashed" : row.state,
       updatedAt: row.updatedAt,
       folder: readNote(desk.dataFolder, row.threadId)?.folder ?? null,
-      title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId, row.head)) ?? null),
+      title: row.damaged ? null : ((await titleOf(desk.runner, row)) ?? null),
       ...(row.parent && { forkOf: row.parent.threadId }),
     })),
   );

@@ -1,5 +1,7 @@
 // The promises of a dispatcher, held with the real engine: the suite that every dispatcher passes, and the cases that only an
 // engine of its own has. DP1 to DP10 are in docs/scaling.md.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Dispatcher, ThreadRef } from "@belay/core/dispatch";
 import { type DispatcherUnderTest, dispatcherSuite, type ServePlan } from "@belay/core/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -19,13 +21,23 @@ export interface EngineKit {
   readonly stored: (settings: EngineSettings) => Promise<string>;
 }
 
+/** So much may a process have loaded by chance. Ten thousand wakes in memory are more. */
+const MOST_HEAP = 3 * 1024 * 1024;
+
 let spaces = 0;
 const freshSpace = () => `t${process.pid}x${Date.now().toString(36)}x${++spaces}`;
 const thread = (threadId: string, tenant = "acme"): ThreadRef => ({ tenant, threadId });
 const LOOKS_AT_ONCE: ServePlan = { concurrency: 4, moves: {} };
 
-/** Holds an adapter to its promises: with `everyVariant` also those that need processes killed and the engine halted. */
-export function engineCases(kit: EngineKit, { everyVariant }: { readonly everyVariant: boolean }): void {
+interface Amounts {
+  /** Also the promises that need processes killed and the engine halted. */
+  readonly everyVariant: boolean;
+  /** How many wakes wait for a process. */
+  readonly backlog: number;
+}
+
+/** Holds an adapter to its promises. */
+export function engineCases(kit: EngineKit, { everyVariant, backlog }: Amounts): void {
   const { engine, latenessMs, takeoverMs, order, stored } = kit;
 
   describe(`wakes on ${engine}`, () => {
@@ -76,7 +88,7 @@ export function engineCases(kit: EngineKit, { everyVariant }: { readonly everyVa
       order,
       kills: everyVariant,
       outages: everyVariant,
-      backlog: everyVariant ? 1_000 : 50,
+      backlog: Math.min(backlog, 1_000),
     });
     for (const { name, run, skip } of suite) test.skipIf(skip !== undefined)(name, run);
 
@@ -143,6 +155,33 @@ export function engineCases(kit: EngineKit, { everyVariant }: { readonly everyVa
         clearInterval(again);
       });
 
+      test("DP6: wakes that wait cost the process that serves no memory", async () => {
+        space = freshSpace();
+        const dispatcher = await open();
+        let isOpen = false;
+        // What an engine loads when it serves for the first time is no part of it.
+        const warm = serve(dispatcher);
+        await untilTaken(dispatcher, thread("warm"));
+        await warm.reaches(1);
+        await warm.end();
+        for (let i = 0; i < backlog; i += 50)
+          await Promise.all(Array.from({ length: 50 }, (_, j) => dispatcher.wake(thread(`waits-${i + j}`))));
+        const before = heapBytes();
+        const served = serve(dispatcher);
+        served.onMove = async () => {
+          await until(() => isOpen);
+          return {};
+        };
+        await served.reaches(3);
+        await sleep(2_000);
+        const more = heapBytes() - before;
+        console.log(`${engine}: ${backlog} wakes that wait cost ${Math.round(more / 1024)} KB of heap`);
+        isOpen = true;
+        await served.end();
+        expect(more).toBeLessThan(MOST_HEAP);
+        expect(served.most).toBe(3);
+      });
+
       test("DP8: one wake behind a thousand of another tenant waits as long as the order that the adapter states", async () => {
         space = freshSpace();
         const dispatcher = await open();
@@ -167,6 +206,15 @@ export function engineCases(kit: EngineKit, { everyVariant }: { readonly everyVa
       });
     });
   });
+}
+
+/** The heap that is in use, without what nobody holds any more. */
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
 }
 
 /** Serves until a wake has come through: an engine refuses wakes for a queue or a service that it has never met. */

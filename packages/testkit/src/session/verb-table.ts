@@ -33,6 +33,8 @@ function works() {
 interface Scene {
   /** Issues the commands. */
   readonly runner: Runner;
+  /** Had the thread before; undefined if its process is gone. */
+  readonly owner?: Runner;
   readonly store: Store;
   /** Lets the running call come to its end. */
   readonly go: () => void;
@@ -62,18 +64,18 @@ async function another(store: Store): Promise<Runner> {
 const stages: Readonly<Record<string, Stage>> = {
   "running here": async (store) => ({ ...(await running(store)), store }),
   "running elsewhere": async (store) => {
-    const { go } = await running(store);
-    return { runner: await another(store), store, go };
+    const { runner: owner, go } = await running(store);
+    return { runner: await another(store), owner, store, go };
   },
   "at rest": async (store) => {
-    const { session, go } = await running(store);
+    const { runner: owner, session, go } = await running(store);
     await session.interrupt();
-    return { runner: await another(store), store, go };
+    return { runner: await another(store), owner, store, go };
   },
   asking: async (store) => {
     const kit = await openKit([[{ call: "asks" }], "done"], { store, tools: [asks] });
     await kit.session.run("go").result;
-    return { runner: await another(store), store, go: () => {} };
+    return { runner: await another(store), owner: kit.runner, store, go: () => {} };
   },
   crashed: async (store) => {
     const dying = faultyStore(store);
@@ -86,13 +88,13 @@ const stages: Readonly<Record<string, Stage>> = {
   completed: async (store) => {
     const kit = await openKit(["done"], { store });
     await kit.session.run("go").result;
-    return { runner: await another(store), store, go: () => {} };
+    return { runner: await another(store), owner: kit.runner, store, go: () => {} };
   },
   terminated: async (store) => {
     const kit = await openKit(["done"], { store });
     await kit.session.run("go").result;
     await kit.session.terminate();
-    return { runner: await another(store), store, go: () => {} };
+    return { runner: await another(store), owner: kit.runner, store, go: () => {} };
   },
   unknown: async (store) => ({ runner: await another(store), store, go: () => {} }),
 };
@@ -267,6 +269,7 @@ async function playVerb(store: Store, { verb, stage }: { readonly verb: string; 
   const outcome = await verbs[verb]!(scene).catch((error: { code?: string }) => error.code ?? String(error));
   scene.go();
   await scene.runner.close();
+  await scene.owner?.close();
   return { outcome, expected: table[verb]![stage] };
 }
 
@@ -321,17 +324,23 @@ const repeatedCases: readonly Repeated[] = [
 
 /** Issues a command four times under one id: twice here, then elsewhere, and after a restart. */
 async function playAgain(store: Store, { stage, act }: Repeated) {
-  const { runner, go } = await stages[stage]!(store);
+  const { runner, owner, go } = await stages[stage]!(store);
   const asked = (await store.requests("default"))[0]?.id ?? "none";
   const issue = (by: Runner) => act(by, { id: "once", by: "ann" }, asked);
   const first = await issue(runner);
   go();
   // Whatever it began: the thread rests before it is asked again.
-  await until(async () => (await store.load(key))?.row.lease === undefined);
+  await until(async () => {
+    const { row, commands } = (await store.load(key))!;
+    return row.lease === undefined && commands.length === 0;
+  });
   const before = await factsOf(store);
-  const again = [await issue(runner), await issue(await another(store))];
-  await runner.close();
-  again.push(await issue(await another(store)));
+  const elsewhere = await another(store);
+  const again = [await issue(runner), await issue(elsewhere)];
+  for (const each of [runner, elsewhere, owner]) await each?.close();
+  const restarted = await another(store);
+  again.push(await issue(restarted));
+  await restarted.close();
   return { first, again, facts: { before, after: await factsOf(store) } };
 }
 

@@ -21,6 +21,10 @@ export const initialized: IdleFacts = (place, state) => {
   return [stateFact(place, "initialized")];
 };
 
+/** Lets a worker begin a new run on a thread that has failed: a person has acted. */
+export const afterFailure: IdleFacts = (place, state) =>
+  state.state === "error" ? [stateFact(place, "initialized")] : [];
+
 /** Rests a thread whose requests are all answered and that waits for resume(): at a node of a graph, or after pause(). */
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {

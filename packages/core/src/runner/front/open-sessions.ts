@@ -243,7 +243,7 @@ export class OpenSessions<Out, Deps> {
     }
     const [first] = this.#agents.values();
     const name = recorded ?? given ?? first?.name;
-    if (name === undefined) throw agentUnknown("(none)");
+    if (name === undefined) throw agentUnknown();
     if (first === undefined) return absentAgent(name) as unknown as Agent<Out, Deps>;
     const agent = this.#agents.get(name);
     if (agent !== undefined) return agent;

@@ -6,7 +6,8 @@ import { wrapStore } from "../../store/wrap-store.ts";
 describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
   test("L4: the inbox comes in pages, the oldest first", async () => {
     const { tools } = paying();
-    const kit = await waiting(["a", "b", "c", "d", "e"], { store: await make(), tools });
+    const store = await make();
+    const kit = await waiting(["a", "b", "c", "d", "e"], { store, tools });
     const read: (string | undefined)[] = [];
     let cursor: string | undefined;
     do {
@@ -22,6 +23,8 @@ describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
     await expect(kit.runner.inbox({ limit: 1, tool: "pay", cursor: next })).rejects.toMatchObject({
       code: "CURSOR_INVALID",
     });
+    const other = await openKit(() => "ok", { store, threadId: "unused", runner: { tenant: "other" } });
+    await expect(other.runner.inbox({ limit: 1, cursor: next })).rejects.toMatchObject({ code: "CURSOR_INVALID" });
     await expect(kit.runner.inbox({ limit: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
@@ -94,6 +97,9 @@ describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
     const second = await runner.requests({ state: "decided", limit: 2, cursor: first.next });
     expect([...first.items, ...second.items].map(({ id }) => id)).toEqual([c, a, b]);
     expect(second.next).toBeUndefined();
+    const other = await openKit(() => "ok", { store, threadId: "unused", runner: { tenant: "other" } });
+    const elsewhere = other.runner.requests({ state: "decided", cursor: first.next });
+    await expect(elsewhere).rejects.toMatchObject({ code: "CURSOR_INVALID" });
     expect(await runner.request(b)).toMatchObject({ item: { id: b }, decided: { how: "rejected", by: "ann" } });
     expect(await runner.request("none")).toBeUndefined();
     expect((await runner.requests({ state: "decided", threadId: "other" })).items).toEqual([]);

@@ -24,6 +24,7 @@ import {
   unruleCommand,
 } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { afterFailure } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { GuardOptions } from "../given/command-options.ts";
@@ -361,7 +362,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
-    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name ?? "(none)");
+    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name);
     const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
@@ -455,6 +456,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const { agent, start = this.#setup.start, ...given } = options;
     const byWorker = start === "worker" || this.#startsNothing;
     const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
+    const thread = async () => threadOf(await this.#sessions.any(threadId));
     const verbs: ChatVerbs = {
       start: (said, more) =>
         bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
@@ -466,10 +468,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
         return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
       },
       interrupt: (more) => this.interrupt(threadId, more),
-      leave: (said, more) =>
-        this.#sessions.with(threadId, async () =>
-          send(threadOf(await this.#sessions.any(threadId)), "resume", said, more),
-        ),
+      renew: () => this.#sessions.with(threadId, async () => (await thread()).append(afterFailure)),
+      leave: (said, more) => this.#sessions.with(threadId, async () => send(await thread(), "resume", said, more)),
       answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
     return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
@@ -613,7 +613,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   async work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
-    if (this.#startsNothing) throw agentUnknown("(none)");
+    if (this.#startsNothing) throw agentUnknown();
     const { concurrency, signal, pollMs } = readWork(options);
     const { clock, log, store } = this.#setup;
     const due: typeof store.due = async (...query) => {
@@ -643,7 +643,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   async move(threadId: string): Promise<Moved> {
     this.#sessions.refuseIfClosed();
-    if (this.#startsNothing) throw agentUnknown("(none)");
+    if (this.#startsNothing) throw agentUnknown();
     const { clock, leaseTtlMs, store } = this.#setup;
     const key = this.#key(readId("threadId", threadId));
     const row = async () => (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;

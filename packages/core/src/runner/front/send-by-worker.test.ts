@@ -102,6 +102,33 @@ describe.each(eachStore)("send() from a runner without agents, on $name", ({ mak
     );
   });
 
+  test("V5, V8: words for a thread that has failed begin a new run there", async () => {
+    const noCredit = () => Promise.reject(new Error("no credit"));
+    const kit = await openKit([noCredit, "better now", "and now"], {
+      store: await make(),
+      agent: { settings: { retry: { attempts: 1 } } },
+    });
+    expect(await kit.session.run("go").result).toMatchObject({ status: "failed" });
+    await kit.session.close();
+    const front = createRunner({ store: kit.store });
+    await front.enqueue("thread", "held", { id: "held" });
+    working(kit);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    // What was queued waits for a person to act.
+    expect(await front.look("thread")).toMatchObject({ state: "error", waiting: [{ id: "held" }] });
+    expect(await front.send("thread", "again", { id: "m1" })).toMatchObject({ how: "enqueue", id: "m1" });
+    expect(await front.send("thread", "again", { id: "m1" })).toMatchObject({ how: "enqueue", id: "m1" });
+    await until(async () => {
+      const { state, waiting } = (await front.look("thread"))!;
+      return state === "completed" && waiting.length === 0;
+    });
+    const said = (await front.journal("thread")).items.flatMap((fact) =>
+      fact.type === "message" && fact.message.role === "user" ? fact.message.parts : [],
+    );
+    expect(said).toMatchObject([{ text: "go" }, { text: "held" }, { text: "again" }]);
+    expect(kit.problems()).toEqual([]);
+  });
+
   test("V5, Q8: words for a thread that asks withdraw the question, and a worker reasons again", async () => {
     const { kit, front } = await asking(await make(), "withdraw");
     const [request] = (await front.inbox()).items;

@@ -38,6 +38,8 @@ export interface ChatVerbs {
   interrupt(options: InterruptOptions): Promise<unknown>;
   /** Leaves the input for a worker, which resumes the thread with it. */
   leave(input: Input, options: SendOptions & { readonly mode?: "rethink" | undefined }): Promise<unknown>;
+  /** Lets a worker begin a new run on a thread that has failed. */
+  renew(): Promise<unknown>;
   /** Leaves the answer for a worker. */
   answer(request: string, answer: Answer, options: SendOptions): Promise<unknown>;
 }
@@ -166,7 +168,11 @@ async function sendNow(
           return waits("steer");
       }
     default:
-      if (byWorker) return waits("enqueue");
+      if (byWorker) {
+        // An input alone waits after a failure until a person acts, which this is.
+        if (look?.state === "error") await verbs.renew();
+        return waits("enqueue");
+      }
       return { how: "run", ...runOf(await verbs.start(input, caller)) };
   }
 }

@@ -25,6 +25,7 @@ import {
   unruleCommand,
 } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { afterFailure } from "../decide/idle.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
@@ -260,6 +261,7 @@ export class LiveSession<Out = string> {
       steer: (said, given) => this.steer(said, given),
       enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
       interrupt: (given) => this.interrupt(given),
+      renew: () => this.#thread.append(afterFailure),
       leave: (said, given) => send(this.#thread, "resume", said, given),
       answer: (request, answer, given) => this.answer(request, answer, { ...given, start: "worker" }),
     };

@@ -122,7 +122,11 @@ describe.each(eachStore)("a runner without agents ($name)", ({ make }) => {
     const front = createRunner({ store });
     expect(front.agents()).toEqual([]);
     // A new thread needs the name of its agent.
-    await expect(front.send("t", "go")).rejects.toMatchObject({ code: "AGENT_UNKNOWN" });
+    await expect(front.send("t", "go")).rejects.toMatchObject({
+      code: "AGENT_UNKNOWN",
+      message: "This runner was made without agents: a new thread needs the name of its agent.",
+      hint: expect.stringContaining("name the agent of a new thread"),
+    });
     expect(await front.send("t", "go", { agent: "helper", id: "s1", by: "ann" })).toMatchObject({
       how: "enqueue",
       id: "s1",
@@ -145,7 +149,11 @@ describe.each(eachStore)("a runner without agents ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
     await stop();
     expect((await front.threads()).items.length).toBeGreaterThan(0);
-    await expect(front.start("t", "again")).rejects.toMatchObject({ code: "AGENT_UNKNOWN" });
+    await expect(front.start("t", "again")).rejects.toMatchObject({
+      code: "AGENT_UNKNOWN",
+      message: "This runner was made without agents: it cannot run helper.",
+      hint: expect.stringContaining("worker"),
+    });
     await expect(async () => front.work()).rejects.toMatchObject({ code: "AGENT_UNKNOWN" });
     expect(() => createRunner({} as never)).toThrow(expect.objectContaining({ code: "AGENT_INVALID" }));
   });

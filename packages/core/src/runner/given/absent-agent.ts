@@ -20,6 +20,7 @@ export function absentAgent(name: string): Agent {
   });
 }
 
-export function agentUnknown(agent: string): BelayError {
-  return belayError("AGENT_UNKNOWN", { agent, known: "none: this runner was made without agents" });
+/** Returns the refusal of a runner without agents. */
+export function agentUnknown(agent = ""): BelayError {
+  return belayError("AGENT_UNKNOWN", { agent, known: "" });
 }

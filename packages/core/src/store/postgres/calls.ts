@@ -64,27 +64,36 @@ export class Calls {
     }
   }
 
-  async once(name: StatementName, values: unknown[]): Promise<Rows> {
+  once(name: StatementName, values: unknown[]): Promise<Rows> {
+    return this.#once(name, values);
+  }
+
+  /** As once(), for calls that the caller does not need: their wait for an answer keeps no process alive. */
+  aside(name: StatementName, values: unknown[]): Promise<Rows> {
+    return this.#once(name, values, true);
+  }
+
+  async #once(name: StatementName, values: unknown[], aside?: true): Promise<Rows> {
     if (!this.#ready) await this.#migrate();
     const { text, name: prepared } = this.#statements[name];
     if (this.#byName) {
       try {
-        return (await this.query({ name: prepared, text, values })).rows;
+        return (await this.query({ name: prepared, text, values }, aside)).rows;
       } catch (error) {
         if (!isUnprepared(error)) throw error;
         this.#byName = false;
       }
     }
-    return (await this.query({ text, values })).rows;
+    return (await this.query({ text, values }, aside)).rows;
   }
 
   // On a network that drops packets the pool may wait for a connection without end: this bounds the wait. If one is free, there is
-  // no wait, and pg itself bounds the query.
+  // no wait, and pg itself bounds the query. A pool that is ended never answers a call that still waits for a connection.
 
-  async query(query: PostgresQuery): Promise<PostgresResult> {
+  async query(query: PostgresQuery, aside?: true): Promise<PostgresResult> {
     const { idleCount = 0, waitingCount = 0 } = this.#pool;
     const answer = this.#pool.query({ ...query, query_timeout: this.#retryMs });
-    if (idleCount <= waitingCount) return this.#inTime(answer);
+    if (idleCount <= waitingCount) return this.#inTime(answer, aside);
     const got = await answer;
     this.#heardAt = performance.now();
     return got;
@@ -104,8 +113,8 @@ export class Calls {
     }
   }
 
-  async #inTime<T>(answer: Promise<T>): Promise<T> {
-    const got = await inTime(answer, this.#retryMs, unanswered, () => this.#heardAt);
+  async #inTime<T>(answer: Promise<T>, aside?: true): Promise<T> {
+    const got = await inTime(answer, this.#retryMs, unanswered, { heardAt: () => this.#heardAt, aside });
     this.#heardAt = performance.now();
     return got;
   }

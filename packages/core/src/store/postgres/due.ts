@@ -47,10 +47,29 @@ ALTER TABLE ${s}.version ADD COLUMN oldest integer;
 UPDATE ${s}.version SET oldest = 2;`;
 }
 
-/** Reads due threads: $1 at most, waiting for longer than $2, of the tenant $3 if it is not NULL. */
-export function dueQuery(s: string): string {
+/** Reads due threads, `limit` at most, waiting for longer than $1. */
+function dueQuery(s: string, limit: string, more = ""): string {
   const now = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
   return `SELECT t.tenant, t.id, t.head, t.fence, t.due_at FROM ${s}.thread t
-    WHERE t.due_at <= ${now} - $2::bigint AND (t.owner IS NULL OR t.until <= ${now})
-      AND ($3::bytea IS NULL OR t.tenant_name = $3) ORDER BY t.due_at LIMIT $1`;
+    WHERE t.due_at <= ${now} - $1::bigint AND (t.owner IS NULL OR t.until <= ${now})${more} ORDER BY t.due_at LIMIT ${limit}`;
+}
+
+/**
+ * Statements over all tenants have their limits in their text. The server plans them once; with the limit as a value it would
+ * plan each look anew, which takes longer than the look.
+ */
+const SIZES = [16, 64, 256] as const;
+
+export const dueStatements = (s: string) => ({
+  due16: dueQuery(s, "16"),
+  due64: dueQuery(s, "64"),
+  due256: dueQuery(s, "256"),
+  /** $2: how many; $3: the tenant, NULL for all. */
+  dueOf: dueQuery(s, "$2", " AND ($3::bytea IS NULL OR t.tenant_name = $3)"),
+});
+
+/** Chooses the statement; it may find more than `limit`. */
+export function dueStatement(limit: number, tenant: unknown): keyof ReturnType<typeof dueStatements> {
+  const size = tenant === null ? SIZES.find((size) => limit <= size) : undefined;
+  return size === undefined ? "dueOf" : `due${size}`;
 }

@@ -208,7 +208,7 @@ export class Hints {
     const names = [...this.#unnamed];
     this.#unnamed.clear();
     try {
-      const rows = await this.#calls.once("names", [names.map(bytes)]);
+      const rows = await this.#calls.aside("names", [names.map(bytes)]);
       for (const { tenant_name, id } of rows) this.#tellTenant(tenant_name, fromText(id));
     } catch {
       this.#tellTenants();
@@ -237,7 +237,7 @@ export class Hints {
       if (this.#unsent.size > 0) this.#sendSoon();
     };
     // The slow look replaces a lost one.
-    const sent = this.#bus?.publish(this.#channel, text) ?? this.#calls.once("notify", [this.#channel, text]);
+    const sent = this.#bus?.publish(this.#channel, text) ?? this.#calls.aside("notify", [this.#channel, text]);
     sent.then(over, over);
   }
 
@@ -414,7 +414,7 @@ export class Hints {
     if (this.#pool.ending) return this.#end();
     const names = [...this.#watchers.keys()];
     try {
-      const rows = await this.#calls.once("sums", [names.map(bytes)]);
+      const rows = await this.#calls.aside("sums", [names.map(bytes)]);
       const now = new Map(rows.map(({ name, sum }): [string, string] => [name, sum]));
       for (const thread of names) {
         const [before, after] = [this.#sums.get(thread), now.get(thread)];

@@ -37,6 +37,7 @@ import type {
 import { fromText, toText } from "../text.ts";
 import { appendValues, goOnValues, readAppended } from "./append.ts";
 import { Calls, type Rows } from "./calls.ts";
+import { dueStatement } from "./due.ts";
 import { Hints } from "./hints.ts";
 import { namedOf, shownListed } from "./listing.ts";
 import type { PostgresPool } from "./pool.ts";
@@ -260,7 +261,10 @@ class PostgresStore implements Store {
 
   async due(limit: number, olderThanMs = 0, tenant?: string): Promise<readonly DueThread[]> {
     const of = tenant === undefined ? null : bytes(tenantName(tenant));
-    const rows = await this.#call(undefined, "due", [limit, Math.max(0, Math.round(olderThanMs)), of]);
+    const statement = dueStatement(limit, of);
+    const older = Math.max(0, Math.round(olderThanMs));
+    const found = await this.#call(undefined, statement, statement === "dueOf" ? [older, limit, of] : [older]);
+    const rows = found.slice(0, limit);
     return rows.map((row) => ({
       tenant: fromText(row.tenant),
       threadId: fromText(row.id),

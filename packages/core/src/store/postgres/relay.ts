@@ -47,7 +47,7 @@ export class Relay {
     const to = side === "owner" ? down : up;
     const send = inOrder(async (body) => {
       const parts = partsOf(thread, body);
-      if (this.#bus === undefined) await this.#calls.once("relay", [to, parts]);
+      if (this.#bus === undefined) await this.#calls.aside("relay", [to, parts]);
       else for (const part of parts) await this.#bus.publish(to, part);
     });
     return {

@@ -1,7 +1,7 @@
 // Every statement, prepared by its name on each connection. Values are always parameters; a statement's text has only
 // the name of the schema in it.
 
-import { dueQuery } from "./due.ts";
+import { dueStatements } from "./due.ts";
 import { listingColumns } from "./listing.ts";
 import type { PostgresQuery } from "./pool.ts";
 import { nameOf } from "./rows.ts";
@@ -162,7 +162,7 @@ function texts(s: string) {
         WHERE t.name = $1 AND c.taken_by = $5::uuid) AS done`,
     delete: `SELECT ${s}.delete_1(${args(5)}) AS done`,
     threads: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 ORDER BY t.updated_at DESC, t.id`,
-    due: dueQuery(s),
+    ...dueStatements(s),
     requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL AND r.num > $2 ORDER BY r.num LIMIT $3`,
     request: `${request} WHERE r.name = $1`,
     rules: `SELECT tenant, id, at, body, encode(sum, 'hex') AS sum FROM ${s}.rule WHERE tenant_name = $1 ORDER BY num`,

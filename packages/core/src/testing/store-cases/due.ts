@@ -46,7 +46,9 @@ export const dueCases = {
     await rests(t, "failed", { state: "error" });
     await t.store.send(t.key("failed"), command("k", { kind: "input" }));
     await t.append(t.key("held"), t.taking(0));
-    const all = (await t.store.due(1_000_000)).filter(({ tenant }) => tenant === t.tenant || tenant === other);
+    const every = await t.store.due(1_000_000);
+    for (const limit of [1, 2, 16, 17, 64, 256, 300]) deepEqual(await t.store.due(limit), every.slice(0, limit));
+    const all = every.filter(({ tenant }) => tenant === t.tenant || tenant === other);
     deepEqual(all.map(({ threadId }) => threadId).sort(), ["answered", "crashed", "queued", "timer"]);
     deepEqual((await due(t)).sort(), ["crashed", "queued", "timer"]);
     for (const { tenant, threadId, head } of all) equal(head, (await t.load(t.key(threadId, tenant))).row.head);
