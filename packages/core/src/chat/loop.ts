@@ -90,7 +90,7 @@ function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   }
 }
 
-/** A whole answer that an earlier stretch left unchecked. */
+/** A whole answer that an earlier segment left unchecked. */
 async function openAnswer(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const { turn, messages } = frame.scope;
   const answer = messages.at(-1)!;

@@ -123,7 +123,7 @@ function startedCall(
   const live = frame.desk.hot.take(call.address);
   if (live instanceof LiveCall) return { call, live };
   const asks = call.steps?.flatMap(({ requestId }) => requestId ?? []) ?? [];
-  // Its own question was answered in this stretch: it begins again, from its recorded steps.
+  // Its own question was answered in this segment: it begins again, from its recorded steps.
   const { from } = frame.beginning;
   if (asks.some((id) => (frame.desk.request(id)?.settled ?? 0) > from)) return goesOn(frame, agent, call, "goesOn");
   const waits = asks.filter((id) => frame.desk.request(id)?.decision === undefined);

@@ -24,7 +24,7 @@ class GraphRun {
   readonly #frame: Frame;
   readonly #plan: Plan;
   readonly #record: GraphRecord;
-  /** Visits that were looked at in this stretch. */
+  /** Visits that were looked at in this segment. */
   readonly #met = new Set<string>();
   readonly #halted = new Set<string>();
   /** How visits that do not move came to their rest. */

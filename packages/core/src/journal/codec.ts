@@ -117,7 +117,7 @@ export const KEYS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Throws where they are not all of one stretch of one run: the line says only once which that is. */
+/** Throws if the facts are not all of one segment of one run: the line names it once. */
 export function encode(facts: readonly Fact[]): string {
   const { threadId, runId: r, segment, agentName: n, runPath } = facts[0]!;
   const e = new Array<Body["e"][number]>(facts.length);

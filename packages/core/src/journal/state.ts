@@ -128,7 +128,7 @@ export interface Scope {
   active: string | undefined;
   /** An action that has not taken effect on the agents above yet. */
   action: Action | undefined;
-  /** The stretch in which a call that a crash had cut off began again, by its id. */
+  /** The segment in which a call that a crash had cut began again, by the id of the call. */
   again: { [callId: string]: number } | undefined;
   /** The steps of a custom agent's code, in the order of their outcomes. */
   steps: StepRecord[] | undefined;

@@ -44,7 +44,7 @@ export interface CallEnding {
 /** A call that runs. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
 export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #frame: Frame;
-  /** It waits for a person, and the stretch that began it has ended. */
+  /** It waits for a person, and the segment that began it has ended. */
   #away = false;
   readonly #tool: Tool;
   readonly #args: unknown;
@@ -209,7 +209,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     this.#ending.broke(error);
   }
 
-  /** The stretch ends while it waits for a person. */
+  /** The segment ends while it waits for a person. */
   leave(): void {
     this.#away = true;
     this.#frame.signal.off(this);
