@@ -21,7 +21,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     expect(await kit.session.handle()).toMatchObject({ interruptType: "tool_interrupt", restartBlock: false });
   });
 
-  test("R5: session.handle() issues a new one and voids the old; what is open stays open", async () => {
+  test("R5: session.handle() issues a new one and voids the old; open requests stay open", async () => {
     const { kit, tools, handle, ran } = await handed();
     const other = await openKit(["done"], { store: kit.store, tools });
     const second = await other.session.handle();
