@@ -47,7 +47,7 @@ test("W5: a graph's reply is what it gives; one that gives nothing has none", as
   expect(history(hears.messages)).toEqual(['user: g: {"n":1}', "user: g: text"]);
 });
 
-test("bad options: what is no session, no function and no beginning is refused where it is given", async () => {
+test("bad options: values that are no session, no function and no beginning are refused when they are given", async () => {
   const session = await createRunner({ agent: agent({ name: "a", model: scriptedModel("x") }) }).open();
   const refused = (option: string) =>
     expect.objectContaining({ code: "OPTION_INVALID", details: expect.objectContaining({ option }) });

@@ -21,7 +21,7 @@ const change = (db: DatabaseSync, set: string, id: string) =>
   db.prepare(`UPDATE request SET ${set} WHERE id = ?`).run(id);
 
 describe("an inbox with a damaged request", () => {
-  test("P7, Q9: has all others, as they are, and can be answered; beside them it names what is missing and whose it is", async () => {
+  test("P7, Q9: has all others, as they are, and can be answered; beside them it names the damaged request and its thread", async () => {
     const { db, one, two, ran, a, b, c } = await asking();
     const whole = await one.runner.inbox();
     change(db, "body = replace(body, 'pay', 'say')", a);
@@ -40,7 +40,7 @@ describe("an inbox with a damaged request", () => {
     ]);
   });
 
-  test("P7: says so whatever it is asked for, but for what is proven to be of another thread", async () => {
+  test("P7: names the damaged request under every filter, except if it is proven to be of another thread", async () => {
     const { db, one, a, b } = await asking();
     change(db, "expires_at = 1", a);
     const damaged = async (filter: object) => (await one.runner.inbox(filter)).damaged;
@@ -56,7 +56,7 @@ describe("an inbox with a damaged request", () => {
     expect(await damaged({ threadId: "two" })).toEqual([{ id: a }, { id: "nobody's" }]);
   });
 
-  test("P7: an inbox names what is missing also if nothing else is in it", async () => {
+  test("P7: an inbox names a damaged request also if nothing else is in it", async () => {
     const { db, one, a, b, c } = await asking();
     const whole = await one.runner.inbox();
     expect([whole.items.length, whole.damaged]).toEqual([3, []]);
@@ -65,7 +65,7 @@ describe("an inbox with a damaged request", () => {
     expect([empty.items, empty.damaged.length]).toEqual([[], 3]);
   });
 
-  test("P7: the log hears of each damaged request once", async () => {
+  test("P7: each damaged request is logged once", async () => {
     const { db, one, log, a, c } = await asking();
     await one.runner.inbox();
     expect(log).toEqual([]);

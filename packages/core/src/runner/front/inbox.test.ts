@@ -24,7 +24,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     execute: (_args, ctx) => ctx.ask(humanInput("Who?", { approvers: ["group:staff"] })),
   });
 
-  test("Q9: open requests over all threads, the oldest first; by thread, kind, tool, and who may answer", async () => {
+  test("Q9: open requests over all threads, the oldest first; by thread, kind, tool and approver", async () => {
     const store = await make();
     const { tools } = paying({ needsApproval: () => humanApproval("Pay?", { approvers: ["ann"] }) });
     const runner = { groups: { staff: ["bob"] } };
@@ -82,7 +82,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     expect(await yours.session.permission("pay", { n: 1 })).toMatchObject({ effect: "ask" });
   });
 
-  test("a deleted thread takes its requests with it, also for who knew it before", async () => {
+  test("a deleted thread takes its requests with it, also in a session that was open before", async () => {
     const store = await make();
     const { tools, ran } = paying();
     const kit = await waiting(["a", "b"], { store, tools });

@@ -60,7 +60,7 @@ function working(runner: Runner, options: { concurrency?: number } = {}) {
 }
 
 describe.each(eachStore)("runner.work on $name", ({ make }) => {
-  it("C5: a thread whose process died goes on in a worker of another runner", async () => {
+  it("C5: a thread whose process died continues in a worker of another runner", async () => {
     const store = await make();
     await crashed(store, [[{ text: "ha" }, { stall: true }]]);
     const worker = await openKit(["whole"], { store, threadId: "its own" });
@@ -94,7 +94,7 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     ]);
   });
 
-  it("an input that a hook refuses is tried again now and then, and keeps nobody from their turn", async () => {
+  it("an input that a hook refuses is tried again now and then, and keeps no other thread from its turn", async () => {
     const store = await make();
     for (const threadId of ["refused", "welcome"]) {
       const sender = await openKit(["first"], { store, threadId });
@@ -148,7 +148,7 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     expect([await looksOf(0), await looksOf(100), await looksOf(8_000)]).toEqual([51, 11, 2]);
   });
 
-  it("two workers on one store move each thread once, and no more at a time than they were told", async () => {
+  it("two workers on one store move each thread once, and no more at a time than `concurrency`", async () => {
     const store = await make();
     const threads = ["t1", "t2", "t3", "t4", "t5"];
     for (const threadId of threads) await crashed(store, [[{ text: "x" }, { stall: true }]], { threadId });
@@ -192,7 +192,7 @@ describe("runner.work", () => {
     await until(async () => (await stateOf(store, "good")) === "completed");
   });
 
-  it("C5: what keeps a worker from its work is told to the log: once while it lasts, and anew when it comes back", async () => {
+  it("C5: a trouble of a worker is logged once while it lasts, and anew when it comes back", async () => {
     const store = await eachStore[0]!.make();
     const side = faultyStore(store);
     const logged: string[] = [];
@@ -309,7 +309,7 @@ describe("runner.work", () => {
 });
 
 describe.each(eachStore)("runner.drain on $name", ({ make }) => {
-  it("P16: lets go at the next boundary, gives the lease back, and the thread goes on elsewhere", async () => {
+  it("P16: lets go at the next boundary, gives the lease back, and the thread continues elsewhere", async () => {
     const store = await make();
     const end = gate<string>();
     const begun = gate();
@@ -359,7 +359,7 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  it("P16: waits for a store that does not answer as long again, and no longer; the thread goes on elsewhere", async () => {
+  it("P16: waits for a store that does not answer as long again, and no longer; the thread continues elsewhere", async () => {
     const store = await make();
     let isAway = false;
     const append: Store["append"] = (of, what) => (isAway ? new Promise(() => {}) : store.append(of, what));

@@ -21,7 +21,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     openKit(turns, { store: await make(), ...more });
   const messageId = ({ session }: Kit, n: number) => session.messages[n]!.id;
 
-  test("T2: shares the past up to a message, goes on by itself, and leaves the other thread as it is", async () => {
+  test("T2: shares the past up to a message, continues by itself, and leaves the other thread as it is", async () => {
     const it = await kit(["one", "two", "two, otherwise"]);
     await it.session.run("first").result;
     await it.session.run("second").result;
@@ -187,7 +187,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(paid).toEqual(["thread", session.threadId]);
   });
 
-  test("T2, Q2: code that waits with a question goes on from its recorded steps, approved or not, once it is answered here", async () => {
+  test("T2, Q2: code that waits with a question continues from its recorded steps, approved or not, once it is answered here", async () => {
     const did: string[] = [];
     const order = toolOf(
       "order",
@@ -212,7 +212,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(results).toMatchObject([{ output: "for ann" }, { output: "for ben" }]);
   });
 
-  test("T2, C1: a call that ran there is of unknown outcome here: by its policy on continue, told to the model on new input", async () => {
+  test("T2, C1: a call that ran there is of unknown outcome here: by its policy on continue, reported to the model on new input", async () => {
     const held = gate();
     const ran: string[] = [];
     const make = (name: string, onCrash: "ask" | "retry" | "fail"): Tool<unknown> =>
@@ -256,7 +256,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(it.problems()).toEqual([]);
   });
 
-  test("T2, S4: calls that were held there are held here, and run once in each thread that goes on", async () => {
+  test("T2, S4: calls that were held there are held here, and run once in each thread that continues", async () => {
     const ran: string[] = [];
     const work = toolOf("work", (ctx) => ran.push(ctx.threadId));
     const it = await kit([[{ call: "work", id: "w" }], "done", "done too", "rethought"], { tools: [work] });
@@ -304,7 +304,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect((await it.runner.threads()).items).toEqual(before);
   });
 
-  test("T2: goes on where its parent is deleted, also a fork of a fork; another process can open it", async () => {
+  test("T2: continues where its parent is deleted, also a fork of a fork; another process can open it", async () => {
     const it = await kit(["one", "two"]);
     await it.session.run("first").result;
     const { head } = (await it.store.load(key("thread")))!.row;

@@ -100,7 +100,7 @@ describe("prune", () => {
     expect([await ids(kit), (await kit.runner.inbox()).items]).toEqual([[], []]);
   });
 
-  test("T3: leaves alone what somebody wrote to while it looked, and what an input waits for", async () => {
+  test("T3: leaves alone threads that were written to meanwhile, and threads with an input waiting", async () => {
     const clock = fakeClock();
     const store = memoryStore({ clock });
     let meanwhile: () => Promise<unknown> = async () => {};
@@ -124,7 +124,7 @@ describe("prune", () => {
     expect(await ids(kit)).toEqual(["thread"]);
   });
 
-  test("T2, T3: forks keep what they share with what is removed", async () => {
+  test("T2, T3: forks keep the lines that they share with a removed thread", async () => {
     const clock = fakeClock();
     const kit = await openKit(["one", "two"], { clock, store: sqliteStore(await openDatabase(":memory:"), { clock }) });
     await kit.session.run("go").result;
@@ -174,7 +174,7 @@ describe("prune", () => {
     expect(await ids(kit)).toEqual(expect.arrayContaining(["asking", "stopped"]));
   });
 
-  test("T3: a worker that cannot remove what has had its time tells the log, once, and goes on", async () => {
+  test("T3: a worker that cannot remove an old thread logs that once, and continues", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     const store = wrapStore(kit.store, { delete: async () => Promise.reject(new Error("no room")) });

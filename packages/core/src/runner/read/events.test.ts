@@ -254,7 +254,7 @@ describe("runner.events", () => {
     expect((await run.result).status).toBe("completed");
   });
 
-  it("E1: who listens before the thread is opened here, or when its session is closed and opened again, hears it speak", async () => {
+  it("E1: runner.events() streams text across open, close and reopen", async () => {
     const kit = await openKit(["one", "two"], { threadId: "unrelated" });
     const heard = listen(kit.runner.events("thread"));
     await settle();
@@ -269,7 +269,7 @@ describe("runner.events", () => {
 });
 
 describe("closing", () => {
-  it("E1: ends the readers of a session, after all that was said; those of its thread go on", async () => {
+  it("E1: close() ends the readers of a session after its events; readers of the thread continue", async () => {
     const kit = await openKit(["one", "two"]);
     const before = listen(kit.session.events());
     const thread = listen(kit.runner.events("thread"));
@@ -295,7 +295,7 @@ describe("closing", () => {
     expect(none).toEqual([]);
   });
 
-  it("E1: a reader that nobody reads lets go of the store", async () => {
+  it("E1: a reader that is not read lets go of the store", async () => {
     const store = memoryStore();
     const watch = store.watch.bind(store);
     let watching = 0;
@@ -319,7 +319,7 @@ describe("closing", () => {
 describe("a slow reader", () => {
   const words = (n: number) => Array.from({ length: n }, (_, i) => `${i} `);
 
-  it("E3: deltas that nobody has read yet are one delta, at its offset", async () => {
+  it("E3: deltas that are not read yet are one delta, at its offset", async () => {
     const kit = await openKit([[{ text: words(5000) }]]);
     const run = kit.session.run("count");
     const reader = run[Symbol.asyncIterator]();

@@ -34,7 +34,7 @@ for (const { name, make } of eachStore) {
     expect(events.filter(isFact).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test(`E1 (${name}): a reader that looks into the store while the last step is there and not told yet hears what is said around it`, async () => {
+  test(`E1 (${name}): a reader that loads the store between an append and its publication gets the drafts around it`, async () => {
     const written = gate();
     const tell = gate();
     const after = (_: number, { release }: { readonly release: boolean }) => {

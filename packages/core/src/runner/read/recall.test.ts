@@ -27,7 +27,7 @@ it("a session that reads the store while it runs does not go back to what it rea
   expect(history(kit.session.messages)).toEqual(["user: go", "assistant: one"]);
 });
 
-it("E1: a reader that nobody reads to its end lets go of the store with its run, and can still be read to its end", async () => {
+it("E1: a reader that is not read to its end lets go of the store with its run, and can still be read to its end", async () => {
   const inner = memoryStore();
   let watchers = 0;
   const store = wrapStore(inner, {

@@ -43,7 +43,7 @@ const stores: Record<string, () => Promise<Store>> = {
 };
 
 describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
-  it("T3: goes on from its snapshot in a new runner: few lines are read, the same prompt is sent, everything is seen", async () => {
+  it("T3: continues from its snapshot in a new runner: few lines are read, the same prompt is sent, everything is seen", async () => {
     const store = await make();
     const first = await openKit(talkative(), { store, tools: [note], agent: { context }, threadId: "long" });
     for (let i = 0; i < 60; i++) await first.session.run(`question ${i} ${"and so on ".repeat(30)}`).result;
@@ -67,7 +67,7 @@ describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
 });
 
 describe.each(Object.entries(stores))("a fork of a long thread %s", (_, make) => {
-  it("T2, T3: goes on from a snapshot of what it shares: few lines are read, everything is seen, also once the other is deleted", async () => {
+  it("T2, T3: continues from a snapshot of the lines that it shares: few lines are read, everything is seen, also once the other is deleted", async () => {
     const store = await make();
     const first = await openKit(talkative(), { store, tools: [note], agent: { context }, threadId: "forked" });
     for (let i = 0; i < 60; i++) await first.session.run(`question ${i} ${"and so on ".repeat(30)}`).result;

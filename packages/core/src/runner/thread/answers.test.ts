@@ -60,7 +60,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(kit.requests).toHaveLength(2);
   });
 
-  test("Q6: unknown: a request that was never raised, and what is no id", async () => {
+  test("Q6: unknown: a request that was never raised, and a value that is no id", async () => {
     const { tools, ran } = paying();
     const kit = await waiting(["a"], { store: await make(), tools });
     await refused(kit, "nonsense", approve(), {
@@ -171,7 +171,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(JSON.stringify(kit.session.messages)).toContain("Bob true");
   });
 
-  test("Q6, Q7: forbidden: who is not among the approvers, by id or by group, and who does not say who it is", async () => {
+  test("Q6, Q7: forbidden: a person who is not among the approvers, by id or by group, and one without a name", async () => {
     const { tools, ran } = paying({
       needsApproval: () => humanApproval("Pay?", { approvers: ["ann", "group:bosses", "group:nobody"] }),
     });
@@ -192,7 +192,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     await happens(ran, "pay 1", "pay 2");
   });
 
-  test("section 6: answers given with resume() that do not say by whom are by who resumes", async () => {
+  test("section 6: answers given with resume() that name no person are by the caller of resume()", async () => {
     const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { approvers: ["ann"] }) });
     const kit = await waiting(["a"], { store: await make(), tools });
     const answers = { [requestOf(kit, "a").id]: approve() };

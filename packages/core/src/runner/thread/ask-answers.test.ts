@@ -133,7 +133,7 @@ describe.each(eachStore)("a question with a schema of the code's own, on $name",
     }
   });
 
-  test("Q6: while the run goes on, too", async () => {
+  test("Q6: while the run continues, too", async () => {
     let release = () => {};
     const slow = new Promise<void>((resolve) => (release = resolve));
     const kit = await open(await make(), async (ctx) => {

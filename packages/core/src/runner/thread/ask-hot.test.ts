@@ -47,7 +47,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
   const open = async (tools: readonly Tool<unknown>[], store = make(), more = {}) =>
     openKit(script, { store: await store, tools, ...more });
 
-  test("Q1: goes on with its local state by answer(), and the model is called by resume()", async () => {
+  test("Q1: continues with its local state by answer(), and the model is called by resume()", async () => {
     const { seen, ask } = asking();
     const kit = await open([ask]);
     const id = await paused(kit);
@@ -60,7 +60,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     expect(seen).toEqual({ entries: 1, aborted: [], settled: ["ann", "finally"] });
   });
 
-  test("Q1: goes on with its local state by resume({ answers })", async () => {
+  test("Q1: continues with its local state by resume({ answers })", async () => {
     const { seen, ask } = asking();
     const kit = await open([ask]);
     const id = await paused(kit);
@@ -138,7 +138,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     expect(seen).toMatchObject({ entries: 1, settled: ["ann", "finally"] });
   });
 
-  test("F6: the pause cannot be saved: the code is dropped, and goes on from the record elsewhere", async () => {
+  test("F6: the pause cannot be saved: the code is dropped, and continues from the record elsewhere", async () => {
     const here = asking();
     const store = await make();
     const faulty = faultyStore(store);
@@ -198,7 +198,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     }
   });
 
-  test("Q1: maxHot 0 within one stretch: an answer that comes while a sibling runs begins the dropped code again", async () => {
+  test("Q1: maxHot 0 within one segment: an answer that comes while a sibling runs begins the dropped code again", async () => {
     let release = () => {};
     const sibling = new Promise<void>((resolve) => (release = resolve));
     const { seen, ask } = asking();

@@ -89,7 +89,7 @@ describe.each(eachStore)("code that asks twice, on $name", ({ make }) => {
     },
   );
 
-  test("Q1: closed between any two moments and opened by another runner: no catch and no finally runs over it, and the other one goes on from the record", async () => {
+  test("Q1: closed between any two moments and opened by another runner: no catch and no finally runs over it, and the other one continues from the record", async () => {
     for (let rounds = 0; rounds < 40; rounds++) {
       const store = await make();
       const seen = witness();

@@ -52,7 +52,7 @@ async function since(store: Store, head: number): Promise<string[]> {
 }
 
 describe.each(eachStore)("code that does something while it waits for a person, on $name", ({ make }) => {
-  test("Q1: its step is recorded, once, and it goes on waiting; the answer reaches it", async () => {
+  test("Q1: its step is recorded, once, and it continues waiting; the answer reaches it", async () => {
     const store = await make();
     const asked = gate();
     const { ask, did, timer } = impatient(async (ctx, did) => {

@@ -28,7 +28,7 @@ async function approvedWith(kit: Kit, tools: readonly Tool<unknown>[], answer: A
 }
 
 describe.each(eachStore)("what was approved ($name)", ({ make }) => {
-  test("Q5: another version of the tool does not run, and the model is told to ask anew", async () => {
+  test("Q5: another version of the tool does not run, and the model is asked to call anew", async () => {
     const first = paying({ version: "1" });
     const kit = await waiting(["a"], { store: await make(), tools: first.tools });
     const second = paying({ version: "2" });

@@ -138,13 +138,13 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  test("Q7: two who do not say who they are, are one", async () => {
+  test("Q7: two answers without a name count as one person", async () => {
     const { kit, id } = await shared();
     await kit.session.answer(id, approve());
     await expect(kit.session.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
   });
 
-  test("Q7: an edit starts anew: those who approved something else have not approved it", async () => {
+  test("Q7: an edit starts anew: approvals of other arguments do not count", async () => {
     const { kit, ran, id } = await shared();
     await kit.session.answer(id, approve({ by: "ann" }));
     expect(await kit.session.answer(id, approve({ by: "bob", args: { n: 5 } }))).toEqual({ open: 1 });
@@ -156,7 +156,7 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 5"]);
   });
 
-  test("Q7: a response in place of the result takes as many people, who give the same one", async () => {
+  test("Q7: a response in place of the result takes as many people, with the same response", async () => {
     const { kit, ran, id } = await shared();
     expect(await kit.session.answer(id, respond("paid by hand", { by: "ann" }))).toEqual({ open: 1 });
     await expect(kit.session.answer(id, respond("paid by hand", { by: "ann" }))).rejects.toMatchObject({

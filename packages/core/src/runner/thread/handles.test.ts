@@ -21,7 +21,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     expect(await kit.session.handle()).toMatchObject({ interruptType: "tool_interrupt", restartBlock: false });
   });
 
-  test("R5: session.handle() issues a new one and voids the old; what is open stays open", async () => {
+  test("R5: session.handle() issues a new one and voids the old; open requests stay open", async () => {
     const { kit, tools, handle, ran } = await handed();
     const other = await openKit(["done"], { store: kit.store, tools });
     const second = await other.session.handle();
@@ -95,6 +95,9 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
       code: "TOKEN_EXPIRED",
       message: expect.stringContaining("2026-01-01T00:00:01.000Z"),
     });
+    const late = await kit.session.handle();
+    await clock.advance(1000);
+    await expect(kit.runner.resume(late)).rejects.toMatchObject({ code: "TOKEN_EXPIRED" });
     const next = await kit.session.handle();
     await clock.advance(999);
     expect((await (await kit.runner.resume(next)).result).status).toBe("interrupted");

@@ -47,7 +47,7 @@ describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", 
     },
   );
 
-  test("P12, G4: resume({ state }) and the condition of a breakpoint are TOO_LARGE; the thread is as it was, and goes on", async () => {
+  test("P12, G4: resume({ state }) and the condition of a breakpoint are TOO_LARGE; the thread is as it was, and continues", async () => {
     const g = graph<{ by: string }>("g")
       .node("a", (_input: string, ctx) => ctx.state.by)
       .edge(START, "a")

@@ -24,7 +24,7 @@ async function killed(store: Store, begin: (process: Kit) => void, turns: Script
   await until(async () => (await rowsOf(store)).every((row) => row?.lease === undefined));
 }
 
-test("C5, L1: of two on their last try the second goes on when the first has made a step, however long that one takes", async () => {
+test("C5, L1: of two on their last try the second continues when the first has made a step, however long that one takes", async () => {
   const store = memoryStore();
   const call = [{ call: "slow" }];
   const stop = new AbortController();

@@ -281,7 +281,7 @@ describe("several sessions, several runners", () => {
     expect(a.state).toBe("completed");
   });
 
-  it("C3: whoever opens a thread that is being opened gets it when it is ready", async () => {
+  it("C3: a second open() of a thread that is being opened resolves when it is ready", async () => {
     const store = memoryStore();
     await openKit(["one"], { store }).then((kit) => kit.session.run("a").result);
     const slow: Store = { ...heldStore(store, {}), load: (...args) => settle(1).then(() => store.load(...args)) };
@@ -341,7 +341,7 @@ describe("several sessions, several runners", () => {
     expect((await both.open("newer", { agent: "helper" })).agent.name).toBe("helper");
   });
 
-  it("R4: a session whose thread went on elsewhere says so, reads what happened, and works again", async () => {
+  it("R4: a session whose thread continued elsewhere says so, reads what happened, and works again", async () => {
     const store = memoryStore();
     const first = await openKit([cut, "third"], { store });
     await interrupted(first);

@@ -66,7 +66,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     },
   );
 
-  it("C3: whoever opens it after that gets a session on the new one", async () => {
+  it("C3: open() after that returns a session on the new one", async () => {
     const store = await make();
     const { clock, pass } = moments();
     const first = await openKit(["one", "two"], { store, clock });
@@ -86,7 +86,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(await first.runner.open("thread")).toBe(again);
   });
 
-  it("C3: and so does whoever opens it before anything was refused", async () => {
+  it("C3: so does open() before any refusal", async () => {
     const { old, again } = await stale(await make(), ["one", "two"], ["um"]);
     const opened = await old.runner.open("thread");
     expect(opened).not.toBe(old.session);
@@ -164,7 +164,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(await looker.runner.answer(request!.id, respond("me"))).toEqual({ open: 0 });
   });
 
-  it("R5: what is asked by its name is asked of the new one, at the first try", async () => {
+  it("R5: verbs by its name reach the new one, at the first try", async () => {
     for (const how of ["resume", "interrupt", "rules", "steer", "enqueue"] as const) {
       const { old, other, result } = await stale(await make(), ["one", "two"], [[{ call: "ask" }], "y"]);
       await other.runner.close();
@@ -207,7 +207,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(early.requests[0]!.messages).toHaveLength(3);
   });
 
-  it("F3: what is said to the first one does not enter the second", async () => {
+  it("F3: input for the first one does not enter the second", async () => {
     const { old, again } = await stale(await make(), ["one", "two"], ["um", "dois"]);
     const refused = { code: "THREAD_UNKNOWN" };
     await expect(old.session.steer("private")).rejects.toMatchObject(refused);

@@ -44,7 +44,7 @@ async function mail(kit: Pick<Kit, "store">): Promise<string[]> {
 const waitingKeys = async (kit: Kit) => (await kit.store.load(key))?.commands.map((command) => command.key) ?? [];
 
 describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
-  it("one that comes while another is being taken in, and back, is told as queued before it is consumed, and once", async () => {
+  it("one that comes while another is being taken in, and back, is reported as queued before it is consumed, and once", async () => {
     const first = waiting();
     const kit: Kit = await openKit([[{ call: "wait" }], "heard"], {
       store: heldStore(await make(), {
@@ -108,7 +108,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     }
   });
 
-  it("C2: a steer whose process died is consumed once by whoever takes over", async () => {
+  it("C2: a steer whose process died is consumed once by the process that takes over", async () => {
     const store = await make();
     const side = faultyStore(store);
     const first = waiting();
@@ -177,7 +177,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect(await mail({ store })).toEqual(["consumed once"]);
   });
 
-  it("F3, S5: what waits is told with its words, also to another process, until it is withdrawn or consumed", async () => {
+  it("F3, S5: waiting() lists commands with their words, also in another process, until they are withdrawn or consumed", async () => {
     const store = await make();
     const slow = waiting();
     const kit = await openKit([[{ call: "wait" }]], { store, tools: [slow.tool] });
@@ -229,7 +229,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     );
   });
 
-  it("what is said while an approved call runs is on record at once, and enters when the run goes on", async () => {
+  it("input during an approved call is on record at once, and enters when the run continues", async () => {
     const slow = waiting();
     const asks = { ...slow.tool, needsApproval: () => true };
     const kit = await openKit([[{ call: "wait" }], "one", "two"], { store: await make(), tools: [asks] });
@@ -327,7 +327,7 @@ describe("steering", () => {
     expect(history(kit.session.messages)).toEqual(["user: go", "assistant: first", "user: quick", "assistant: second"]);
   });
 
-  it("S6: a stop after the model that meets a waiting steer pauses the run, which then goes on with the steer", async () => {
+  it("S6: a stop after the model that meets a waiting steer pauses the run, which then continues with the steer", async () => {
     const held = gate();
     const kit = await openKit([() => held.opened.then(() => "first"), "second"]);
     const run = kit.session.run("go");

@@ -66,7 +66,7 @@ describe.each(eachStore)("hooks that hear of facts on record ($name)", ({ make }
     ]);
   });
 
-  test("L5: a hook that throws is told to the log and breaks nothing; the asking agent's own hook hears its request", async () => {
+  test("L5: a hook that throws is logged and breaks nothing; the asking agent's own hook gets its request", async () => {
     const log: LogEntry[] = [];
     const heard: string[] = [];
     const { tools } = paying();

@@ -33,8 +33,8 @@ async function stopped(inner: Store) {
   return { ...kit, handle };
 }
 
-describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", ({ make }) => {
-  it("S1, R5: who has asked to go on before the stop is stopped by it, however long the handle takes to be found good", async () => {
+describe.each(eachStore)("a stop during a resume by a handle, on $name", ({ make }) => {
+  it("S1, R5: a resume that was asked for before the stop is stopped by it, however long the check of the handle takes", async () => {
     for (let apart = 0; apart < 6; apart++) {
       const { runner, session, handle, requests } = await stopped(await make());
       const resumed = runner.resume(handle);
@@ -47,7 +47,7 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
     }
   });
 
-  it("S2, R1: ten such stops are one, also by the runner, and what was said with the handle is heard", async () => {
+  it("S2, R1: ten such stops are one, also by the runner, and the input given with the handle is recorded", async () => {
     const { runner, session, handle, requests } = await stopped(await make());
     const resumed = runner.resume(handle, { input: "again" });
     const receipts = await Promise.all([

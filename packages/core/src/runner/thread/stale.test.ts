@@ -35,7 +35,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
     expect((await store.load({ tenant: "default", threadId: "thread" }))?.row.head).toBe(before);
   });
 
-  it("R4: goes on with an input: is told that others have, and takes the input then", async () => {
+  it("R4: resumes with an input: it is refused because another process has resumed, and then takes the input", async () => {
     const { session } = await stale();
     const message = expect.stringContaining("the thread was resumed by other means");
     const refused = { status: "failed", error: { code: "TOKEN_SPENT", message } };
@@ -44,7 +44,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
     expect(history(session.messages).filter((line) => line.startsWith("user"))).toEqual(["user: go", "user: and?"]);
   });
 
-  it("Q6: answers: is told who was faster, and takes the input then", async () => {
+  it("Q6: answers: it is refused because another process was faster, and then takes the input", async () => {
     const { session, request } = await stale();
     await expect(session.answer(request.id, respond("you"))).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
     expect(await session.run("and?").result).toMatchObject({ status: "completed", text: "here" });

@@ -176,7 +176,7 @@ describe("errors and stops", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("F6: a stop that cannot be recorded fails the run; the receipt says not accepted, and tools are told", async () => {
+  test("F6: a stop that cannot be recorded fails the run; the receipt says not accepted, and the signal of tools fires", async () => {
     const signals: AbortSignal[] = [];
     const act = tool({
       name: "act",

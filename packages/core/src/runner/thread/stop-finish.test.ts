@@ -42,7 +42,7 @@ describe('a stop that meets a tool with onStop "finish"', () => {
     expect(kit.requests.length).toBe(1);
   });
 
-  test("S1, D10: the tool is told all the same, and may end at its own checkpoint, with a result or with UserInterrupt", async () => {
+  test("S1, D10: its signal fires all the same, and the tool may end at its own checkpoint, with a result or with UserInterrupt", async () => {
     for (const way of ["result", "throw"]) {
       const step = gate();
       const seen: boolean[] = [];

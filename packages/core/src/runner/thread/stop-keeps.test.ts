@@ -224,7 +224,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     },
   );
 
-  test("S4, Q3: leaves a call open that has one of its answers, and is to go on, while it waits for another", async () => {
+  test("S4, Q3: leaves a call open that has one of its answers, and can continue, while it waits for another", async () => {
     const store = await make();
     const [written, writes] = [gate(), gate()];
     const both = (ctx: ToolContext) =>
@@ -279,7 +279,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     await runner.close();
   });
 
-  test("S3: is a stop like any other where nobody is asked for anything", async () => {
+  test("S3: is a stop like any other if no request is open", async () => {
     const kit = await openKit([[{ text: "half" }, { stall: true }]], { store: await make() });
     const run = kit.session.run("go");
     for await (const event of run) if (event.type === "text-delta") break;

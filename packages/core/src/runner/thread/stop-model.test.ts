@@ -95,7 +95,7 @@ describe("a stop while the model speaks", () => {
     }
   });
 
-  test("S1: a model deaf to its signal is not waited for, and what it says later reaches nobody", async () => {
+  test("S1: a model deaf to its signal is not waited for, and its later text reaches no reader", async () => {
     const model = deafModel("shown", "unheard");
     const kit = await openKit(model);
     const heard = listen(kit.session.run("hi"));

@@ -194,7 +194,7 @@ describe("a stop for later", () => {
 });
 
 describe("pause()", () => {
-  test("in mid-model it aborts nothing, and parks with the calls held; resume goes on as if nothing had happened", async () => {
+  test("in mid-model it aborts nothing, and parks with the calls held; resume continues as if nothing had happened", async () => {
     const { speak, act, ran, tools, script } = scene();
     const kit = await openKit(script, { tools });
     const run = kit.session.run("hi");

@@ -197,7 +197,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     },
   );
 
-  test("P14: so are they where the run goes on beside that call, when a stop of it is told", async () => {
+  test("P14: so are they if the run continues beside that call, when a stop of it is reported", async () => {
     const file = join(folder(), "pids");
     const [asked, slow] = [
       toolOf(
@@ -219,7 +219,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     expect(await dead(children, 100)).toBe(true);
   });
 
-  test("S2, S9: a stop of what is asked by then, while children of a call that was stopped before still end, is one of its own", async () => {
+  test("S2, S9: a stop of later requests, while children of a call that was stopped before still end, is one of its own", async () => {
     const file = join(folder(), "pids");
     const asks = toolOf(
       "shell",

@@ -238,7 +238,7 @@ describe("a stop while a tool runs", () => {
     }
   });
 
-  test("S7: a tool that throws before its first await tells the model so, and the run goes on", async () => {
+  test("S7: a tool that throws before its first await has its error reported to the model, and the run continues", async () => {
     const kit = await openKit(oneCall, {
       tools: [
         work(() => {

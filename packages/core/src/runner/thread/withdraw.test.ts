@@ -98,7 +98,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 2"]);
   });
 
-  test("S9: interrupt() while paused withdraws them, with a receipt and a record of who stopped it", async () => {
+  test("S9: interrupt() while paused withdraws them, with a receipt and the name of the caller on record", async () => {
     const { kit, tools, ran, ids } = await three(await make());
     const before = await kit.session.handle();
     const { length } = await factsOf(kit.store);
@@ -180,7 +180,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([[], []]);
   });
 
-  test("S2: stops an answered call that runs while the thread is paused; who waits with resume() is told", async () => {
+  test("S2: stops an answered call that runs while the thread is paused; a caller that waits with resume() gets the result of the stop", async () => {
     const begun = gate();
     let ended: unknown;
     const { tools } = paying({
@@ -214,7 +214,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("S2, S9: an answered call that runs in another process is stopped from here, and what is open with it", async () => {
+  test("S2, S9: an answered call that runs in another process is stopped from here, and open requests are withdrawn with it", async () => {
     const begun = gate();
     const { tools } = paying({
       execute: (_args, { signal }) => {
@@ -233,7 +233,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect(kit.session.pauseType).toBe("user_interrupt");
   });
 
-  test("Q8: terminate() withdraws them; nothing goes on", async () => {
+  test("Q8: terminate() withdraws them; nothing continues", async () => {
     const { kit, tools, ran, ids } = await three(await make());
     await kit.session.terminate();
     expect(kit.session.state).toBe("terminated");

@@ -97,7 +97,7 @@ describe("S5: a late result that the store does not take", () => {
     expect([session.late, await waiting(), clock.pending]).toEqual([[], 1, 0]);
   });
 
-  it("is tried once more when the runner closes; then the log is told, and nothing is left of it", async () => {
+  it("is tried once more when the runner closes; then it is logged as lost", async () => {
     const clock = fakeClock();
     const { session, runner, end, faults, told } = await leftBehind(memoryStore({ clock }), clock);
     faults.plan("send", ...failing(1_000, "before"));
@@ -113,7 +113,7 @@ describe("S5: a late result that the store does not take", () => {
     expect(await faults.load(key)).toMatchObject({ commands: [] });
   });
 
-  it("does not hold up the end of a runner whose store gives no answer: the log is told", async () => {
+  it("does not hold up the end of a runner whose store gives no answer: it is logged as lost", async () => {
     const clock = fakeClock();
     const { runner, end, faults, told } = await leftBehind(memoryStore({ clock }), clock);
     faults.freeze();
@@ -139,7 +139,7 @@ describe("S5: a late result that the store does not take", () => {
     expect([await waiting(), told, clock.pending]).toEqual([1, [], 0]);
   });
 
-  it("after the runner was closed has one try, and the log hears of it where that fails", async () => {
+  it("after the runner was closed has one try, and is logged as lost if that fails", async () => {
     const { runner, end, faults, told, waiting } = await leftBehind();
     await runner.close();
     faults.plan("send", { fail: "before" });
