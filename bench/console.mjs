@@ -171,7 +171,7 @@ async function paints(path, selector, source, lines) {
   return { measured: least(own), floor: least(floor) };
 }
 
-/** The least of several rounds: whatever else runs on the machine can only add to a frame. */
+/** The least of several rounds: other work of the machine can only add to a frame. */
 async function scrolled(page, selector, by) {
   const [own, floor] = [[], []];
   for (let round = 0; round < 5; round += 1) {

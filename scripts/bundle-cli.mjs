@@ -1,5 +1,5 @@
 // The terminal program as one file and the chunks that it opens late: providers, MCP and the app itself are read only when they
-// are needed, and a prompt is there in a fraction of a second.
+// are needed, and the prompt appears in a fraction of a second.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";

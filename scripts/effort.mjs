@@ -66,11 +66,11 @@ export const amounts = {
   cutStreams: { test: 12, endure: 300, all: 3_000 },
   /** Readers that join an answer, are cut off or connect again. */
   joins: { test: 100, endure: 1_000, all: 10_000 },
-  /** Threads in a store whose lists are read. */
+  /** Threads in a store for the tests of lists. */
   listedThreads: { test: 2_000, endure: 100_000, all: 100_000 },
   /** Threads in a store of an earlier version that is opened. */
   migratedThreads: { test: 1_000, endure: 10_000, all: 10_000 },
-  /** Whether each way to break a wire, each server and each long case has its turn, or one that stands for them. */
+  /** Whether each way to break a wire, each server and each long case has its turn, or one example of them. */
   everyVariant: { test: false, endure: true, all: true },
 };
 

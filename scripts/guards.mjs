@@ -1,5 +1,5 @@
-// Takes the guards of the door out, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name [test files, in place of those in the list]]
-// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.test.ts holds that each is there.
+// Removes the guards of the door, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name [test files, in place of those in the list]]
+// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.test.ts checks that each exists.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -9,7 +9,7 @@ import { guards } from "./guards/list.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /**
- * Returns the source of a guard's file without the guard. Throws if the guard is not there, or is there twice.
+ * Returns the source of a guard's file without the guard. Throws if the file has the guard not exactly once.
  * @param {import("./guards/list.mjs").Guard} guard
  */
 export function without({ name, file, guard, instead }) {
