@@ -1,4 +1,4 @@
-// A command is data: what a caller wants of a thread. The process that can write decides it against the state of the append
+// A command is data: the intent of a caller for a thread. The process that can write decides it against the state of the append
 // that records it. A row of the store holds a command as it is.
 
 import { type BelayError, belayError } from "../../error.ts";

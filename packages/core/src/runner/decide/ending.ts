@@ -243,12 +243,12 @@ export function handleOf(
   return { threadId, runId, segment, token, interruptType, restartBlock: interruptType === "user_interrupt" };
 }
 
-/** A secret for one pause, and what is recorded of it. */
+/** A secret for one pause, and its hash for the record. */
 export function newToken(
   now: number,
   tokenTtlMs: number | undefined,
 ): { readonly token: string; readonly tokenHash: string; readonly tokenUntil?: number } {
-  // 244 random bits. Node fetches those of many ids at once, which is most of what they cost.
+  // 244 random bits. Node fetches those of many ids at once, because the call is most of their cost.
   const { randomUUID } = builtIn("node:crypto");
   const token = `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
   const tokenHash = hashToken(token);

@@ -34,7 +34,7 @@ export interface RunnerOptions<Out, Deps> {
   readonly store?: Store | undefined;
   /** Threads of one tenant are invisible to the others. */
   readonly tenant?: string | undefined;
-  /** What tools find in ctx.deps; never recorded. */
+  /** The value of ctx.deps in tools; never recorded. */
   readonly deps?: Deps | undefined;
   /** How long a thread stays with this process after the process is gone. */
   readonly leaseTtlMs?: number | undefined;
@@ -57,7 +57,7 @@ export interface RunnerOptions<Out, Deps> {
   readonly start?: Where | undefined;
   /** The engine of the workers of this store: it gets a wake for each thread that has to move (`@belay/core/dispatch`). */
   readonly dispatcher?: Pick<Dispatcher, "wake"> | undefined;
-  /** How long the handle of a pause is good; for ever by default. */
+  /** The time that the handle of a pause is valid; without end by default. */
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were not written to for this time. By default it removes none. */
   readonly ttlMs?: number | undefined;

@@ -17,7 +17,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
     [requestOf(next, call).id]: approve(),
   });
 
-  test("R7: warn: the report is an event, before it goes on, once and not at each resume", async () => {
+  test("R7: warn: the report is an event, before the run continues, once and not at each resume", async () => {
     const { next, store } = await changed({ agent: { instructions: "Be quick." }, script: { id: "other" } });
     const first = listen(next.session.resume({ answers: answerOf(next, "a") }));
     expect(said(await first.all)).toEqual([

@@ -36,7 +36,7 @@ export interface WriterHost {
   /** The schemas that running code has for the answers to its open requests, by id. */
   readonly schemas: AnswerSchemas;
   readonly recall: Recall;
-  /** Hears of facts that are on record. */
+  /** Called with facts that are on record. */
   recorded?(facts: readonly Fact[]): void;
 }
 
