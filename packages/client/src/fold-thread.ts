@@ -43,7 +43,7 @@ export function foldThread(view: ThreadView, event: BelayEvent): ThreadView {
   return next;
 }
 
-/** Returns the state to show: a running thread whose owner was lost is paused by a crash. */
+/** Returns the state to show: after `owner-lost` a running thread is paused by a crash. */
 export function shownState(view: ThreadView): {
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
