@@ -233,7 +233,10 @@ await client.send("HeapProfiler.collectGarbage");
 const { usedSize } = await client.send("Runtime.getHeapUsage");
 answer({ name: "heap of a page with 10,000 facts", unit: "MB", measured: usedSize / 1e6, target: 80 });
 
-/** The longest time that a page was busy while a run streams 100 events a second: the least of several seconds, each beside a bare page that shows the same stream. */
+/**
+ * The longest time that a page was busy while a run streams 100 events a second: the least of several seconds, each beside a
+ * bare page that shows the same stream.
+ */
 async function longest(shown, path) {
   streams = true;
   const run = await runner.start("long", "Say a lot.");

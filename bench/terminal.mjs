@@ -229,7 +229,10 @@ async function esc(rounds) {
   told("ESC to a prompt that takes an instruction", usable, 250);
 }
 
-/** The worst that a tool can do to a stop. It is no tool of the program's own: its commands are killed before they are left behind. */
+/**
+ * The worst that a tool can do to a stop. It is no tool of the program's own: its commands are killed before they are left
+ * behind.
+ */
 async function escInADeafTool(rounds) {
   const deaf = join(bundled, "deaf-app.js");
   const usable = [];

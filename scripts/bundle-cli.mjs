@@ -15,7 +15,10 @@ const yogaWithoutFetch = {
   },
 };
 
-/** Writes the program and its door to `outdir`, and `more` by name. The core must have been built, unless `alias` says where else it is. */
+/**
+ * Writes the program and its door to `outdir`, and `more` by name. The core must have been built, unless `alias` says where
+ * else it is.
+ */
 export async function bundleCli(dir, outdir, alias = {}, more = {}) {
   await build({
     entryPoints: { belay: join(dir, "src/belay.ts"), index: join(dir, "src/index.ts"), ...more },

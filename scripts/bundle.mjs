@@ -4,7 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** Writes the doors of the package in `dir` to `outdir`, from the sources beside them. `platform` "neutral" is for what browsers run, too. */
+/**
+ * Writes the doors of the package in `dir` to `outdir`, from the sources beside them. `platform` "neutral" is for what browsers
+ * run, too.
+ */
 export async function bundle(dir, outdir, platform = "node") {
   const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   const doors = Object.values(exports).map((door) => /^\.\/dist\/(.+)\.js$/.exec(door.default)[1]);

@@ -1,5 +1,6 @@
-// Removes the guards of the door, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name [test files, in place of those in the list]]
-// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.test.ts checks that each exists.
+// Removes the guards of the door, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a
+// name [test files, in place of those in the list]] The sources are not touched: a guard is replaced while vitest reads its
+// file. scripts/guards.test.ts checks that each exists.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

@@ -54,7 +54,10 @@ export function shownState(view: ThreadView): {
     : { state: "paused", pauseType: "crash" };
 }
 
-/** Returns the messages of the root agent with the answer that streams now as the last one, joined with the cut one that it continues. */
+/**
+ * Returns the messages of the root agent with the answer that streams now as the last one, joined with the cut one that it
+ * continues.
+ */
 export function shownMessages(view: ThreadView): readonly Message[] {
   const { messages, draft, agents } = view;
   const root = agents.find(({ path }) => !path.includes("/"));

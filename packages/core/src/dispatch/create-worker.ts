@@ -159,7 +159,10 @@ class LiveWorker implements Worker {
     return runner;
   }
 
-  /** Wakes threads that have waited for longer than a sweep takes. A thread with the same head and fence is woken under the same name. */
+  /**
+   * Wakes threads that have waited for longer than a sweep takes. A thread with the same head and fence is woken under the same
+   * name.
+   */
   async #sweep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const ms = this.#sweepMs * (1 + Math.random());

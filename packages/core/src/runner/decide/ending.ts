@@ -21,7 +21,10 @@ import type { RunResult } from "../read/run.ts";
 import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
 
-/** The receipt of a stop. Call ids are in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
+/**
+ * The receipt of a stop. Call ids are in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still
+ * running).
+ */
 export interface Receipt {
   readonly accepted: boolean;
   readonly runId: string | undefined;

@@ -193,7 +193,10 @@ class Member {
     );
   }
 
-  /** Returns the reply of an agent: its output, or its last text, with the parts before and after a cut. Undefined if it said nothing. */
+  /**
+   * Returns the reply of an agent: its output, or its last text, with the parts before and after a cut. Undefined if it said
+   * nothing.
+   */
   #textOf({ output, runId }: Extract<Fact, { type: "run-end" }>): string {
     if (typeof output === "string" || output === null) return asText(output);
     const said = this.#session.messages.findLast(

@@ -53,7 +53,10 @@ export class Feed {
   /** Looks whether the owner is still there, while another process may write. */
   #owner: OwnerWatch | undefined;
   #unwatch: (() => void) | undefined;
-  /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
+  /**
+   * While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and
+   * the store's hints say nothing new.
+   */
   #live: (() => number) | undefined;
   /** The answers that stream now. Undefined while there are none. */
   #speeches: Set<Speech> | undefined;
@@ -348,7 +351,10 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     return seq < this.#since || seq < (this.#answered?.get(runPath) ?? 0);
   }
 
-  /** Returns the next draft after the last fact, such as the end of a turn. It still belongs to the run: a new run begins with a fact. */
+  /**
+   * Returns the next draft after the last fact, such as the end of a turn. It still belongs to the run: a new run begins with a
+   * fact.
+   */
   #lastDraft(cursor: number): IteratorResult<BelayEvent> | undefined {
     for (let next = this.#queue[this.#next]; next !== undefined && !isFact(next); next = this.#queue[this.#next]) {
       this.#next += 1;

@@ -264,7 +264,10 @@ describe.each(eachStore)("a stop from another runner that the owner did not read
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 
-  /** Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is sent. */
+  /**
+   * Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is
+   * sent.
+   */
   async function answered(then: readonly ScriptedTurn[] = ["done"], takenBack = async () => {}) {
     const store = await make();
     const [begun, go] = [gate(), gate()];

@@ -3,7 +3,8 @@
 // 1. The signal of a run in this process is set before this returns (S1).
 // 2. A stop and a pause are for the present segment at their call, or for one whose run or resume was called
 //    before. A later segment is deliberate (S2). A termination is for the thread.
-// 3. The first accepted receipt counts. A stop that arrives while a pause is being appended is for the requests that the pause leaves open.
+// 3. The first accepted receipt counts. A stop that arrives while a pause is being appended is for the requests that the pause
+//    leaves open.
 
 import type { Clock } from "../../clock.ts";
 import { type BelayError, belayError } from "../../error.ts";
