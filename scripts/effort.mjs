@@ -72,7 +72,7 @@ export const amounts = {
   listedThreads: { test: 2_000, endure: 100_000, all: 100_000 },
   /** Threads in a store of an earlier version that is opened. */
   migratedThreads: { test: 1_000, endure: 10_000, all: 10_000 },
-  /** Whether each way to break a wire, each server and each long case has its turn, or one that stands for them. */
+  /** Whether each way to break a wire, each server and each long case has its turn, or one example of them. */
   everyVariant: { test: false, endure: true, all: true },
 };
 

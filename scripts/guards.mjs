@@ -12,7 +12,7 @@ import { sources } from "./sources.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /**
- * Returns the source of a guard's file without the guard. Throws if the guard is not there, or is there twice.
+ * Returns the source of a guard's file without the guard. Throws if the file has the guard not exactly once.
  * @param {import("./guards/list.mjs").Guard} guard
  */
 export function without({ name, file, guard, instead }) {

@@ -4,7 +4,7 @@ import { approve, type LogEntry } from "../../index.ts";
 import type { DatabaseSync } from "../../store/sqlite/database.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 
-/** Two threads that ask, on one file; what the log hears. */
+/** Two threads that ask, on one file; and the entries of the log. */
 async function asking() {
   const db = await openDatabase(":memory:");
   const store = sqliteStore(db);
@@ -33,7 +33,7 @@ describe("an inbox with a damaged request", () => {
     await two.runner.answer(c, approve());
     await happens(ran, "pay 1");
     expect(await two.runner.inbox()).toMatchObject({ items: [{ id: b }], damaged: [{ id: a }] });
-    // Judged by the journal: what a thread asks is not what the damaged row says.
+    // Judged by the journal, and not by the damaged row.
     expect(one.session.interrupts.map(({ id, tool }) => [id, tool])).toEqual([
       [a, "pay"],
       [b, "pay"],
@@ -50,7 +50,7 @@ describe("an inbox with a damaged request", () => {
     expect(await damaged({ by: "nobody" })).toEqual(told);
     expect(await damaged({ threadId: "one" })).toEqual(told);
     expect(await damaged({ threadId: "two" })).toEqual([]);
-    // Now it says that it is of a thread that never asked it; and another has a name that nobody raised.
+    // Now it names a thread that never asked it; and another has an id that was never raised.
     change(db, "thread = (SELECT num FROM thread WHERE id = 'two')", a);
     change(db, "id = 'nobody''s'", b);
     expect(await damaged({ threadId: "two" })).toEqual([{ id: a }, { id: "nobody's" }]);
@@ -92,7 +92,7 @@ describe("an inbox with a damaged request", () => {
     expect([inbox.items.map(({ id }) => id), inbox.damaged]).toEqual([[c], [{ id: a }, { id: b }]]);
   });
 
-  test("T2: a fork asks anew what the damaged request asked; without the other thread the inbox is whole", async () => {
+  test("T2: a fork raises the damaged request anew; without the other thread the inbox is whole", async () => {
     const { db, one, two, ran, a, c } = await asking();
     change(db, "name = name + 1", a);
     const { threadId } = (await two.runner.inbox()).damaged[0] as { threadId: string };

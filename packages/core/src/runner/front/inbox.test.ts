@@ -102,7 +102,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
 });
 
 describe.each(eachStore)("a run that failed while people were asked ($name)", ({ make }) => {
-  /** A question whose code, in the next process, goes another way than what is on record; and a payment that waits. */
+  /** A question with code that diverges from the record in the next process; and a payment that waits. */
   async function failed() {
     const store = await make();
     const { tools, ran } = paying();
@@ -125,7 +125,7 @@ describe.each(eachStore)("a run that failed while people were asked ($name)", ({
     return { kit, ran, a };
   }
 
-  test("Q8: a new run withdraws what was open", async () => {
+  test("Q8: a new run withdraws the open requests", async () => {
     const { kit, ran, a } = await failed();
     const heard = listen(kit.session.run("start over"));
     expect(said(await heard.all)).toContain("answered withdraw by user");
@@ -134,7 +134,7 @@ describe.each(eachStore)("a run that failed while people were asked ($name)", ({
     expect(history(kit.session.messages).at(-1)).toBe("assistant: done");
   });
 
-  test("Q3: what was open can still be answered, and runs at once", async () => {
+  test("Q3: an open request can still be answered, and its call runs at once", async () => {
     const { kit, ran, a } = await failed();
     expect((await kit.runner.inbox()).items.map(({ id }) => id)).toEqual([a]);
     expect(await kit.runner.answer(a, approve())).toEqual({ open: 0 });

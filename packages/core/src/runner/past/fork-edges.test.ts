@@ -122,7 +122,7 @@ describe("a fork", () => {
       const { session: fork } = await runner.fork("thread", { at, as: `at ${at}` });
       const answers = Object.fromEntries(fork.interrupts.filter(isRequest).map(({ id }) => [id, approve()]));
       let { status } = await fork.resume({ answers }).result;
-      // What is on record of the failure is told first.
+      // The recorded failure comes first.
       if (status === "failed") ({ status } = await fork.resume().result);
       expect([at, status]).toEqual([at, "completed"]);
       expect(factProblems(await factsOf(store, fork.threadId)), `${at} of ${facts.length}`).toEqual([]);

@@ -78,7 +78,7 @@ describe.each(eachStore)("prune on $name", ({ make }) => {
 });
 
 describe("prune", () => {
-  test("T3: removes what has ended and was left alone for so long, and nothing else", async () => {
+  test("T3: removes threads that have ended and were left alone for the time, and no others", async () => {
     const kit = await left();
     expect(await kit.runner.prune({ idleMs: DAY })).toEqual([]);
     await kit.clock.advance(DAY);
@@ -93,7 +93,7 @@ describe("prune", () => {
     expect((await kit.runner.inbox()).items.length).toBe(1);
   });
 
-  test("T3: removes paused ones, whatever paused them, only where it is asked to", async () => {
+  test("T3: removes paused ones, with any cause, only with `paused: true`", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     expect((await kit.runner.prune({ idleMs: DAY, paused: true })).length).toBe(7);
@@ -136,7 +136,7 @@ describe("prune", () => {
     expect(history(session.messages)).toEqual(["user: go", "assistant: one", "user: more", "assistant: two"]);
   });
 
-  test("T3: a session on what was removed is closed; the thread begins anew under its name", async () => {
+  test("T3: a session on a removed thread is closed; the thread begins anew under its name", async () => {
     const clock = fakeClock();
     const kit = await openKit(["one", "two"], { clock });
     await kit.session.run("go").result;
@@ -160,7 +160,7 @@ describe("prune", () => {
     expect((await kit.runner.threads()).items).toEqual([]);
   });
 
-  test("T3: a worker removes what has ended for longer than the runner's ttlMs", async () => {
+  test("T3: a worker removes threads that have ended for longer than the runner's ttlMs", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     const runner = (await openKit([], { clock: kit.clock, store: kit.store, runner: { ttlMs: DAY }, threadId: "none" }))
@@ -211,7 +211,7 @@ describe("delete", () => {
     expect((await kit.runner.threads()).items).toEqual([]);
   });
 
-  test("takes what waits for it along, and needs neither its agent nor that it is there", async () => {
+  test("removes its requests and commands, too, and needs neither its agent nor an existing thread", async () => {
     const kit = await openKit([[{ text: "one" }, { stall: true }]]);
     const run = kit.session.run("go");
     await settle();

@@ -31,7 +31,7 @@ async function file(): Promise<string> {
   return path;
 }
 
-/** The file with one bit flipped in the first place where it says `text`. */
+/** Returns the file with one bit flipped in the first occurrence of `text`. */
 function flip(path: string, text: string): Buffer {
   const bytes = readFileSync(path);
   const at = bytes.indexOf(text);

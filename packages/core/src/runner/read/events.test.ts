@@ -196,7 +196,7 @@ describe("session.events", () => {
     expect(await all(kit.session.events({ signal: AbortSignal.abort() }))).toEqual([]);
   });
 
-  it("E1: a signal that fires while it reads the store ends it, also where the store is closed meanwhile", async () => {
+  it("E1: a signal that fires while it reads the store ends it, also if the store is closed in the meantime", async () => {
     const reading = gate();
     const closed = gate();
     const store = memoryStore();
@@ -229,7 +229,7 @@ describe("session.events", () => {
 });
 
 describe("runner.events", () => {
-  it("E1: another runner over the same store gets every fact, live, and from before the thread is there", async () => {
+  it("E1: another runner over the same store gets every fact, live, and from before the thread exists", async () => {
     const store = memoryStore();
     const other = await openKit([], { store, threadId: "unrelated" });
     const abort = new AbortController();
@@ -374,7 +374,7 @@ describe("a slow reader", () => {
   });
 });
 
-/** Deltas as if nobody had read them apart. */
+/** Joins deltas as if they had been unread. */
 function merged(events: readonly BelayEvent[]): BelayEvent[] {
   const out: BelayEvent[] = [];
   for (const event of events) {

@@ -8,7 +8,7 @@ for (const { name, make } of eachStore) {
     const stop = new AbortController();
     const reader = session.events({ signal: stop.signal })[Symbol.asyncIterator]();
     await session.run("go").result;
-    // Nobody runs it now: the store says that something has come, and readers look there.
+    // No process runs it now: the store gives a hint, and readers look there.
     await session.steer("more");
     await settle();
     const events = [];

@@ -57,7 +57,7 @@ describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
     expect(history(fresh.session.messages).slice(0, seen.length)).toEqual(seen);
     expect(fresh.session.messages).toHaveLength(seen.length + 4);
     expect(fresh.problems()).toEqual([]);
-    // The first runner folded every line: what it would send now must be what the other sent, and what came of it.
+    // The first runner folded every line: its next prompt must equal the prompt of the other, with the answer.
     await threadOf(first.session).refresh();
     await first.session.run("and then?").result;
     const before = sent(fresh.requests)!;

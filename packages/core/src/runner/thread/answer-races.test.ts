@@ -203,7 +203,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     await happens(ran, "pay 7");
   });
 
-  test("Q3: an answer whose sender died, too, is collected by the next resume()", async () => {
+  test("Q3: an answer of a sender that died, too, is collected by the next resume()", async () => {
     const { tools, ran } = paying();
     const store = await make();
     const kit = await waiting(["a", "b"], { store, tools });
@@ -356,7 +356,7 @@ describe.each(eachStore)("many at once ($name)", ({ make }) => {
     expect(kits.reduce((sum, { requests }) => sum + requests.length, 0)).toBe(1);
   });
 
-  test("Q3: an answer and a resume() at once: the call runs once, and the run comes to its end", async () => {
+  test("Q3: an answer and a resume() at once: the call runs once, and the run ends", async () => {
     for (let delay = 0; delay < 6; delay++) {
       const { tools, ran } = paying();
       const kit = await waiting(["a"], { store: await make(), tools });

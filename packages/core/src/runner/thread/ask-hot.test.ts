@@ -17,7 +17,7 @@ import { approve, humanApproval, humanInput, respond, type Tool } from "../../in
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);
 
-/** Counts how often it is entered, and what became of each entry. */
+/** Counts its entries, and their outcomes. */
 function asking() {
   const seen = { entries: 0, aborted: [] as string[], settled: [] as unknown[] };
   const ask = toolOf("ask", async (ctx) => {
@@ -90,7 +90,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     const kit = await open([here.ask]);
     const id = await paused(kit);
     const other = await open([asking().ask], Promise.resolve(kit.store));
-    // Resumed without an answer, it pauses again: another stretch, the same request.
+    // Resumed without an answer, it pauses again: another segment, the same request.
     expect((await other.session.resume().result).status).toBe("interrupted");
     await kit.session.answer(id, respond("ann"));
     await threadOf(kit.session).refresh();
@@ -149,7 +149,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
       here.seen.settled.push(name);
       return name;
     });
-    // The question is on record; what comes after it is not.
+    // The question is on record; later facts are not.
     let asked = false;
     const failing = {
       ...faulty,

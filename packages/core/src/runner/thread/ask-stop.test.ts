@@ -54,7 +54,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     }
   });
 
-  test("S1, S4: a step runs beside an open ask: its signal fires, its call is cut off, what it threw is no outcome", async () => {
+  test("S1, S4: a step runs beside an open ask: its signal fires, its call is cut off, its error is not an outcome", async () => {
     const store = await make();
     const ask = toolOf("ask", async (ctx) => {
       const asked = ctx.ask(humanInput("?"));
@@ -382,7 +382,7 @@ describe("waiting for a person", () => {
     expect(toolResult(await factsOf(kit.store), "a")).toBe("found ann");
   });
 
-  test("S4: a generator that waits for a person and is stopped keeps what it had yielded, and runs no finally", async () => {
+  test("S4: a generator that waits for a person and is stopped keeps its yielded values, and runs no finally", async () => {
     const did: string[] = [];
     const ask = toolOf("ask", async function* (ctx) {
       try {

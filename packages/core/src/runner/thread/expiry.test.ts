@@ -17,7 +17,7 @@ import { fakeClock } from "../../testing/index.ts";
 const START = Date.UTC(2026, 0, 1);
 const soon = START + 1000;
 
-/** One call whose request lasts for a second, and one that waits for ever. */
+/** One call with a request that lasts for a second, and one that waits without end. */
 async function hasty(make: (clock: Clock) => Promise<Store>, options: RequestOptions = {}) {
   const clock = fakeClock(START);
   const store = await make(clock);
@@ -100,7 +100,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     await working;
   });
 
-  test("Q7: a time that was over before anybody could answer counts at the next resume()", async () => {
+  test("Q7: a deadline that passed before any answer counts at the next resume()", async () => {
     const clock = fakeClock(START + 5000);
     const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { expiresAt: soon }) });
     const kit = await openKit([pays("a"), "done"], { store: await make(), clock, tools });

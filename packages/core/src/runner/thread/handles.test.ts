@@ -53,7 +53,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     });
   });
 
-  test("R5: answers leave it good; going on spends it", async () => {
+  test("R5: answers leave it valid; a resume spends it", async () => {
     const { kit, tools, handle, ran } = await handed();
     await kit.session.answer(requestOf(kit, "a").id, approve());
     await happens(ran, "pay 1");
@@ -149,7 +149,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     await expect(kit.runner.resume(handle)).rejects.toMatchObject({ code: "TOKEN_SPENT" });
   });
 
-  test("C5: a new handle on a thread whose calls are all done does not keep runner.work() from it", async () => {
+  test("C5: a new handle on a thread with ended calls does not keep runner.work() from it", async () => {
     const { kit, tools, ran } = await handed();
     await kit.session.answer(requestOf(kit, "a").id, approve());
     await kit.session.answer(requestOf(kit, "b").id, approve());

@@ -8,7 +8,7 @@ const threads = ["a", "b"];
 const rowsOf = (store: Store) =>
   Promise.all(threads.map(async (threadId) => (await store.load({ tenant: "default", threadId }))?.row));
 
-/** A process whose store fails from the moment that each of both has begun its call. */
+/** A process with a store that fails from the moment that both threads have begun their calls. */
 async function killed(store: Store, begin: (process: Kit) => void, turns: ScriptedTurn[]) {
   const side = faultyStore(store);
   let begun = 0;

@@ -19,7 +19,7 @@ const key = { tenant: "default", threadId: "thread" };
 const noArgs = jsonSchema<object>({ type: "object" });
 const brief = { agent: { graceMs: 1 } };
 
-/** A tool that hears no signal and ends when the test says so. */
+/** A tool that ignores its signal and ends when the test says so. */
 function deaf(name = "deaf", more: object = {}) {
   const begun = gate();
   const end = gate<string>();
@@ -36,8 +36,8 @@ const lates = async (kit: Pick<Kit, "store">) =>
 
 const sent = (kit: Kit) => until(async () => ((await kit.store.load(key))?.commands.length ?? 0) > 0);
 
-describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name", ({ make }) => {
-  /** A run that was stopped while its one call went on. */
+describe.each(eachStore)("S5: the late result of a tool that was left behind, on $name", ({ make }) => {
+  /** A run that was stopped while its one call kept running. */
   async function leftBehind(turns: Parameters<typeof openKit>[0], options: KitOptions = {}) {
     const slow = deaf();
     const kit = await openKit(turns, { ...brief, ...options, store: await make(), tools: [slow.tool] });

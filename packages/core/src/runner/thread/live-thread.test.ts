@@ -29,7 +29,7 @@ function runnerOf(turns: readonly ScriptedTurn[], tools: readonly Tool<unknown>[
   return createRunner({ agent: agent({ name: "helper", model: scriptedModel(turns), tools }) });
 }
 
-/** Nobody has the session afterwards but whoever keeps it. */
+/** After this only the runtime may hold the session. */
 async function leave(runner: Runner, use: (session: Session) => unknown): Promise<WeakRef<Session>> {
   const session = await runner.open("thread");
   await use(session);

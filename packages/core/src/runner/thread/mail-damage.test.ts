@@ -19,7 +19,7 @@ function quiet(store: Store) {
   return { store: held, hint };
 }
 
-/** A run whose tool waits, its store, and what the log hears. */
+/** A run with a waiting tool, its store, and the entries of the log. */
 async function running(inner: Store) {
   const log: LogEntry[] = [];
   const begun = gate();
@@ -62,7 +62,7 @@ describe.each(eachStore)("a damaged command on $name", ({ make }) => {
     expect(told()).toEqual([corrupt("s1", "is not JSON")]);
   });
 
-  it("C4: holds up no steer behind it, whatever it was, and stays where it is", async () => {
+  it("C4: delays no steer behind it, with any kind, and stays in the store", async () => {
     const { run, send, hint, told, end, session, store } = await running(await make());
     const damaged = { s1: "steer", "stop:y": "stop", "late:z": "late", "answer:a": "answer" } as const;
     for (const [name, kind] of Object.entries(damaged)) await send(name, kind, null);

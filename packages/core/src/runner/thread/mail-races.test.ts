@@ -10,14 +10,14 @@ const noArgs = jsonSchema<object>({ type: "object" });
 
 const pass = (ms: number) => new Promise<"time is up">((resolve) => setTimeout(resolve, ms, "time is up" as const));
 
-/** A tool whose n-th call ends when the n-th gate opens, whatever its signal says. */
+/** A tool whose n-th call ends when the n-th gate opens, against its signal. */
 function deaf(name: string, ...ends: Promise<string>[]) {
   let calls = 0;
   const execute = () => ends[calls++];
   return tool({ name, description: "waits", input: noArgs, readOnly: true, execute });
 }
 
-/** As after the death of its process: nobody holds the thread any more. */
+/** As after the death of its process: no process holds the thread. */
 async function letGo(store: Store, threadId: string): Promise<void> {
   const row = (await store.threads("default")).find((thread) => thread.threadId === threadId);
   if (row?.lease !== undefined) await store.release({ tenant: "default", threadId }, row.lease.fence);

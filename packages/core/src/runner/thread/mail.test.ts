@@ -33,7 +33,7 @@ function waiting(name = "wait") {
   };
 }
 
-/** Each fact of the mail, as `queued s1`, in order. */
+/** Returns the facts of rows, as `queued s1`, in order. */
 async function mail(kit: Pick<Kit, "store">): Promise<string[]> {
   const facts = await factsOf(kit.store);
   return facts.flatMap((fact) =>
@@ -139,7 +139,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect(history(kit.session.messages)).toEqual(["user: go", "user: gently", "assistant: well"]);
   });
 
-  it("after terminate() what waits stays unconsumed and harmless, and nothing more is taken", async () => {
+  it("after terminate() waiting rows stay unconsumed and harmless, and no further one is taken", async () => {
     const kit = await openKit([[{ text: "a" }, { stall: true }]], { store: await make() });
     const run = kit.session.run("go");
     await kit.session.steer("s", { id: "s1" });
@@ -165,7 +165,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect((await mail(kit)).filter((line) => line.startsWith("consumed"))).toEqual(["consumed i1"]);
   });
 
-  it("two runners that both start the same queued input: one wins, and the input is there once", async () => {
+  it("two runners that both start the same queued input: one wins, and the input is recorded once", async () => {
     const store = await make();
     const kits = await Promise.all([openKit(["a1", "a2"], { store }), openKit(["b1", "b2"], { store })]);
     await Promise.all(kits.map((kit) => kit.session.enqueue("do it", { id: "once" })));
@@ -208,7 +208,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     await other.runner.close();
   });
 
-  it("S2, S5, F3: only what was said can be taken back: no stop, no answer and no late result, and nothing is said under their names", async () => {
+  it("S2, S5, F3: only inputs can be taken back: no stop, no answer and no late result, and no input can use their keys", async () => {
     const store = await make();
     const kit = await openKit(["well"], { store });
     await kit.session.run("go").result;

@@ -1,4 +1,4 @@
-// Claims of the designs that Belay unites which no other test tells in their own words.
+// Claims of the designs that Belay unites which no other test has in their own words.
 
 import {
   echo,
@@ -37,7 +37,7 @@ import { scriptedModel } from "../../testing/index.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 
-describe("as one knows it from Dolphin", () => {
+describe("as in Dolphin", () => {
   it("D3: interrupt() sets the signal at once, and the state is running until the work has stopped", async () => {
     let signal: AbortSignal | undefined;
     const wait = toolOf("wait", (ctx) => {
@@ -73,7 +73,7 @@ describe("as one knows it from Dolphin", () => {
           return "found";
         },
       });
-      // The waits let the reader catch up: how many microtasks it lags behind is nobody's business.
+      // The waits let the reader catch up: its lag in microtasks is not part of the contract.
       const said = [{ text: "a" }, { wait: 1 }, { text: "b" }, { wait: 1 }, { call: "probe" }, { call: "probe" }];
       const kit = await openKit([said, "end"], { tools: [probe] });
       const run = kit.session.run("go");
@@ -95,7 +95,7 @@ describe("as one knows it from Dolphin", () => {
     ]);
   });
 
-  it("D19: what was streamed before the stop is in the history as a cut answer, exactly as it was shown", async () => {
+  it("D19: text streamed before the stop is in the history as a cut answer, exactly as it was shown", async () => {
     const kit = await openKit([[{ text: ["Half ", "a", " sentence, "] }, { stall: true }]]);
     const run = kit.session.run("go");
     const heard = listen(run);
@@ -228,7 +228,7 @@ describe("as one knows it from the ESC of a terminal", () => {
   });
 });
 
-describe("as one knows it from eino", () => {
+describe("as in eino", () => {
   it("N1: an approval, a question and a custom request carry their reason, state key, context and extra", async () => {
     const options = { stateKey: "s", context: { file: "a.txt" }, extra: [1] };
     const ask = toolOf("ask", (ctx) =>
@@ -341,7 +341,7 @@ describe("as one knows it from eino", () => {
   });
 });
 
-describe("as one knows it from AgentScope", () => {
+describe("as in AgentScope", () => {
   it("A15: a second stop cannot cut the record of the first, and the thread is free when that is written, not before", async () => {
     const inner = memoryStore();
     const [reached, hold] = [gate(), gate()];

@@ -130,7 +130,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(elsewhere.kit.session.interrupts.map(({ callId }) => callId)).toEqual(["a"]);
   });
 
-  test("Q9: what was remembered in a thread can be taken back, at rest and while it runs, by any process", async () => {
+  test("Q9: rules remembered in a thread can be taken back, at rest and while it runs, by any process", async () => {
     const store = await make();
     const { kit, tools, ran } = await payer(store);
     const { id } = requestOf(kit, "a");
@@ -247,7 +247,7 @@ describe.each(eachStore)("unattended ($name)", ({ make }) => {
     expect(await kit.session.permission("pay", { n: 1 })).toMatchObject({ effect: "deny", source: "unattended" });
   });
 
-  test("Q9: what a person has approved before runs all the same", async () => {
+  test("Q9: a call that a person has approved before runs all the same", async () => {
     const store = await make();
     const { tools, ran } = paying();
     const kit = await openKit([pays("a", "b")], { store, tools });
@@ -259,7 +259,7 @@ describe.each(eachStore)("unattended ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  test("Q9: ctx.ask is declined: an approval says no, a question throws, and what was asked is on record", async () => {
+  test("Q9: ctx.ask is declined: an approval says no, a question throws, and the request is on record", async () => {
     const ask = tool({
       name: "ask",
       description: "",

@@ -1,5 +1,5 @@
-// Stop and go on with the real AI SDK packages against a provider on localhost: what happens on the socket, and what
-// the next request says.
+// Stop and resume with the real AI SDK packages against a provider on localhost: the events on the socket, and the body of the
+// next request.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -85,7 +85,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
 
   const lastBody = () => JSON.stringify(wire.requests.at(-1)!.body);
 
-  /** Runs until `text` is shown, stops, and tells how long the socket took to close. */
+  /** Runs until `text` is shown, stops, and returns the time until the socket closed. */
   async function stopAfter(session: Session, question: string, text: string): Promise<number> {
     const heard = listen(session.run(question));
     let shown = "";

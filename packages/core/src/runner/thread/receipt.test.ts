@@ -63,7 +63,7 @@ describe("guards of a stop, and its receipt", () => {
     await kit.session.answer(first!.id, approve());
     await settle();
     const resumed = kit.session.resume({ answers: { [second!.id]: approve() } });
-    // It takes back what the resume() answers: that comes to nothing, and the stop does not.
+    // It withdraws the request that the resume() answers: the resume has no effect, and the stop has.
     const place = { runId: resumed.runId, segment: 1 };
     expect(await kit.session.interrupt()).toMatchObject({
       accepted: true,

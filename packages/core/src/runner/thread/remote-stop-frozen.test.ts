@@ -17,7 +17,7 @@ import { approve } from "../../index.ts";
 const key = { tenant: "default", threadId: "thread" };
 
 describe.each(eachStore)("a stop of an owner that stands still past its lease, on $name", ({ make }) => {
-  /** One call runs, and a model is there for what comes after it; another runner has only the store. */
+  /** One call runs, with a model for the turn after it; another runner has only the store. */
   async function frozen() {
     const store = await make();
     const side = faultyStore(store);

@@ -178,8 +178,8 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
   });
 });
 
-describe.each(eachStore)("a stop from another runner that the owner did not hear of in time, on $name", ({ make }) => {
-  /** The other runner's stop is sent when the owner's run has come to rest by what its tool does. */
+describe.each(eachStore)("a stop from another runner that the owner did not read in time, on $name", ({ make }) => {
+  /** The other runner's stop is sent when the owner's run has come to rest by its tool. */
   async function late(act: (ctx: ToolContext) => unknown, options: InterruptOptions = {}) {
     const [begun, go, rests] = [gate(), gate(), gate()];
     const acting = toolOf("act", async (ctx) => {
@@ -203,7 +203,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     return { run, store, receipt: await other.runner.interrupt("thread", options) };
   }
 
-  it("S3: where a tool ended the run itself, nothing was stopped", async () => {
+  it("S3: if a tool ended the run itself, nothing was stopped", async () => {
     const { run, receipt } = await late((ctx) => ctx.exit("left"));
     expect(receipt).toMatchObject({ accepted: false });
     expect(await run.result).toMatchObject({ status: "completed", output: "left" });
@@ -215,7 +215,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     expect(await store.requests("default")).toEqual([]);
   });
 
-  it("S2, Q3: where an answered call runs in the pause by then, it is stopped, and the receipt says so", async () => {
+  it("S2, Q3: an answered call that runs in the pause by then is stopped, and the receipt names it", async () => {
     const store = await make();
     const pausing = gate();
     const paused = gate();
@@ -264,7 +264,10 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 
-  /** Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is sent. */
+  /**
+   * Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is
+   * sent.
+   */
   async function answered(then: readonly ScriptedTurn[] = ["done"], takenBack = async () => {}) {
     const store = await make();
     const [begun, go] = [gate(), gate()];
@@ -320,7 +323,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
   });
 
   it.each(["runner", "session"])(
-    "S2: a stop that came too late for its stretch takes nothing back that is asked in the next one, by a %s",
+    "S2: a stop that came too late for its segment withdraws no request of the next one, by a %s",
     async (by) => {
       const takenBack = async () => {
         await owner.session.resume({ answers: { [second.id]: approve() } }).result;

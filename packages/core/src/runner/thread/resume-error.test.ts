@@ -194,7 +194,7 @@ it("R5: an error spends the handle of the pause before it", async () => {
   expect((await kit.session.resume().result).status).toBe("completed");
 });
 
-it("D34: an agent whose own code throws is AGENT_FAILED, and resume() tries again", async () => {
+it("D34: an agent with code that throws is AGENT_FAILED, and resume() tries again", async () => {
   const kit = await openKit(["ok"]);
   let broke = false;
   const definition = definitionOf(kit.session.agent);

@@ -61,7 +61,7 @@ describe("a handle", () => {
     ]);
   });
 
-  it("R5: used a second time it is TOKEN_SPENT, by any runner, whatever the thread did since", async () => {
+  it("R5: used a second time it is TOKEN_SPENT, by any runner, after any later run of the thread", async () => {
     const kit = await openKit([cut]);
     const handle = await pausedHandle(kit);
     const other = runnerOn(kit.store, [[{ text: "lo" }, { stall: true }]]);

@@ -207,7 +207,7 @@ describe("stopped calls", () => {
     return run.result;
   }
 
-  it("R2, X2: on continue what ended keeps its result, what was stopped keeps that, what was held runs", async () => {
+  it("R2, X2: on continue ended calls keep their results, stopped ones stay interrupted, held ones run", async () => {
     const { ran, slowRuns, tools } = bench();
     const kit = await openKit([turn, "ok"], { tools });
     await stopInTools(kit, slowRuns);

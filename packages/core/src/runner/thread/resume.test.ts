@@ -6,7 +6,7 @@ import { scriptedModel } from "../../testing/index.ts";
 
 const cut = [{ text: ["Hel", "lo wo"] }, { stall: true }] as const;
 
-/** Runs "hello" (or goes on) and stops once the model has said `words`. */
+/** Runs "hello" (or resumes) and stops once the model has streamed `words`. */
 async function stopAfter(kit: Kit, words: string, go = () => kit.session.run("hello")) {
   const run = go();
   let text = "";
@@ -210,7 +210,7 @@ describe("without input: continue", () => {
     });
   }
 
-  it("D45: a partial that was rolled back is not gone on with, and its draft is void for readers", async () => {
+  it("D45: a partial that was rolled back is not continued, and its draft is void for readers", async () => {
     const kit = await openKit([cut, "Bye"]);
     const all = listen(kit.session.events());
     kit.session.run("hello");

@@ -143,7 +143,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     }
   });
 
-  it("a session that does not know of it yet finds it when it begins, and begins nothing", async () => {
+  it("a session that has not read it yet finds it when it begins, and begins no run", async () => {
     const store = await make();
     const stale = await openKit(["zero", "never"], { store });
     await stale.session.run("before").result;
@@ -180,7 +180,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
 });
 
 describe.each(eachStore)("interrupt({ id }) on $name", ({ make }) => {
-  it("S2: a stop sent again under its id does not hit what runs later, and gets its receipt again, in any process", async () => {
+  it("S2: a stop sent again under its id does not hit a later run, and gets its receipt again, in any process", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "one" }, { stall: true }], [{ text: "two" }, { stall: true }], "three"], {
       store,

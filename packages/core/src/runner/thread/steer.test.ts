@@ -118,7 +118,7 @@ describe("a steer that no agent has read when a person stops the run", () => {
   const mailOf = ({ events }: Awaited<ReturnType<typeof stopped>>["heard"]) =>
     events.filter((event) => event.type.startsWith("input-")).map(line);
 
-  it("stands before what the person says then: the last word is the last", async () => {
+  it("stands before the next input of the person: the last input is the last", async () => {
     const { kit, heard } = await stopped();
     expect(await kit.session.resume({ input: "no, spaces" }).result).toMatchObject({ status: "completed" });
     expect(history(kit.session.messages).slice(2)).toEqual(["user: use tabs", "user: no, spaces", "assistant: done"]);
@@ -141,7 +141,7 @@ describe("a steer that no agent has read when a person stops the run", () => {
     expect(mailOf(heard)).toEqual(["queued steer", "queued steer", "consumed steer", "consumed steer"]);
   });
 
-  it("is left out where it is taken back at the last moment, and what the person says is not", async () => {
+  it("is left out if it is taken back at the last moment, and the input of the person is not", async () => {
     const { kit, id } = await stopped();
     const withdrawn: Promise<boolean>[] = [];
     const off = onPoint((name) => {
@@ -184,7 +184,7 @@ describe("a steer that no agent has read when a person stops the run", () => {
     expect(mailOf(heard)).toEqual(["queued steer", "queued steer", "consumed steer", "consumed steer"]);
   });
 
-  it("is said to those inside it, too, before what the person says", async () => {
+  it("enters the nested agents, too, before the input of the person", async () => {
     const model = scriptedModel([[{ text: "some" }, { stall: true }], "done"]);
     const inner = agent({ name: "inner", model });
     const runner = createRunner({ agent: sequential({ name: "outer", agents: [inner] }), store: memoryStore() });
@@ -201,8 +201,8 @@ describe("a steer that no agent has read when a person stops the run", () => {
   });
 });
 
-describe("what waits while a person speaks to one of those that were cut", () => {
-  /** What each of them was told besides the first words, when the person has spoken to the second. */
+describe("inputs that wait while a person gives an input to one of the cut agents", () => {
+  /** Returns the inputs of each agent after the first, once the person has given one to the second. */
   async function told(given: "steer" | "observe"): Promise<Record<string, readonly string[]>> {
     const said: Record<string, readonly string[]> = {};
     const cutOnce = (name: string) => {

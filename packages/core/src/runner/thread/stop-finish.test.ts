@@ -64,7 +64,7 @@ describe('a stop that meets a tool with onStop "finish"', () => {
     }
   });
 
-  test("S4: a generator is not closed: it yields on to its end, and its last yield stands for its result", async () => {
+  test("S4: a generator is not closed: it yields to its end, and its last yield is its result", async () => {
     const step = gate();
     const kit = await openKit(oneCall, {
       tools: [

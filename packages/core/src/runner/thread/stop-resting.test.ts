@@ -17,7 +17,7 @@ const pay = toolOf("pay", () => "paid", { needsApproval: true });
 const tools = [pay];
 
 describe.each(eachStore)("a stop of a thread that waits for people, on $name", ({ make }) => {
-  /** It asks in its first stretch, and again in the next one. */
+  /** It asks in its first segment, and again in the next one. */
   async function asking() {
     const store = await make();
     const owner = await openKit([[{ call: "pay", id: "p" }], [{ call: "pay", id: "q" }], "done"], { store, tools });
@@ -117,7 +117,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect([session.pauseType, await store.requests("default")]).toEqual(["user_interrupt", []]);
   });
 
-  /** It asks for `calls`, and reads of its store wait from the next one on until they are let go. */
+  /** It asks for `calls`, and reads of its store wait from the next one on until they are released. */
   async function held(calls: readonly string[], tool = pay) {
     const store = await make();
     const [asked, go] = [gate(), gate()];
@@ -143,7 +143,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     return { ...kit, store, stop, go };
   }
 
-  /** A call that runs until it is told to stop. */
+  /** A call that runs until its signal fires. */
   function waiting() {
     const begun = gate();
     const execute = ({ signal }: ToolContext) => {
@@ -176,7 +176,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(other.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 
-  it("S2: meets nothing where that call has ended by then", async () => {
+  it("S2: meets nothing if that call has ended by then", async () => {
     const { session, stop, go } = await held(["p"]);
     const { stopped } = await stop();
     await session.answer(session.interrupts[0]!.id, approve());

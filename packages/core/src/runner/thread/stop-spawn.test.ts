@@ -21,7 +21,7 @@ const alive = (pid: number) => {
   try {
     process.kill(pid, 0);
     if (process.platform !== "linux") return true;
-    // A dead process that nobody has collected yet still has a number.
+    // A dead process that its parent has not collected yet still has a number.
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
@@ -178,7 +178,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
   });
 
   test.each(["close", "terminate"] as const)(
-    "S4: so does it where the call runs: it is left behind at once",
+    "S4: so does it in the process that runs the call: it is left behind at once",
     async (how) => {
       const file = join(folder(), "pids");
       const deaf = toolOf(

@@ -29,7 +29,7 @@ import {
 
 const anything = jsonSchema({ type: "object" });
 
-/** Dead for ever: whoever answers, here or in a new process, is told so, and nothing happens. */
+/** Withdrawn for good: an answer, here or in a new process, is refused, and has no effect. */
 async function areDead(kit: Kit, tools: ReturnType<typeof paying>["tools"], ids: readonly string[]): Promise<void> {
   const facts = await factsOf(kit.store);
   const other = await openKit([], { store: kit.store, tools });
@@ -88,7 +88,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([[], []]);
   });
 
-  test("Q8: what was answered before has happened, and stays", async () => {
+  test("Q8: an earlier answer keeps its effect", async () => {
     const { kit, tools, ran, ids } = await three(await make(), { agent: { repair: "drop" } });
     await kit.session.answer(ids[1]!, approve());
     await happens(ran, "pay 2");
@@ -318,7 +318,7 @@ describe.each(eachStore)("an input that answers ($name)", ({ make }) => {
     return kit;
   }
 
-  test("Q8: answer: what the person types answers the one open question", async () => {
+  test("Q8: answer: the input of the person answers the one open question", async () => {
     const kit = await asked({ onNewInput: "answer" });
     expect(await kit.session.resume({ input: "Bob", by: "ann" }).result).toMatchObject({ status: "completed" });
     expect(history(kit.session.messages)).toEqual(["user: go", "assistant: call a", "tool: a ok", "assistant: done"]);
