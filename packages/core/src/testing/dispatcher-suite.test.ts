@@ -8,7 +8,8 @@ describe("the suite of dispatchers", () => {
   for (const { name, run, skip } of dispatcherSuite(() => memoryEngine(), options))
     test.skipIf(skip !== undefined).concurrent(`finds nothing wrong in a right engine: ${name}`, run);
 
-  const away = "DP10: while the engine is away a wake is refused within five seconds; serving continues when it is back";
+  const away =
+    "DP10: while the engine is away a wake is refused within five seconds; serving continues when it is back";
   const flaws: Record<Flaw, DispatcherCaseName> = {
     "drops wakes of a thread that is moved":
       "DP3: a wake that arrives while its thread is moved causes another call afterwards",
