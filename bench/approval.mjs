@@ -1,7 +1,7 @@
-// What does it cost to ask a person? A call that needs approval, on SQLite at full durability: the run pauses, a new
-// runner on a connection of its own approves, the call runs, the run ends. The floor is what one would write by hand for
-// it: the same things saved in the same order, in as many transactions, and read back by another connection.
-// Then: what answering costs in a thread with a long past, and the inbox.
+// The cost of asking a person. A call that needs approval, on SQLite at full durability: the run pauses, a new runner on a
+// connection of its own approves, the call runs, the run ends. The floor is a program written by hand: the same data saved in the
+// same order, in as many transactions, and read back by another connection.
+// Then: the cost of an answer in a thread with a long past, and of the inbox.
 
 import { join } from "node:path";
 import { approve, jsonSchema, tool } from "@belay/core";
@@ -46,8 +46,8 @@ async function meanOf(count, once) {
 }
 
 /**
- * By hand: one row for each thing that must not be lost, a version of the thread, so that of two who approve only one
- * wins, and a list of what is asked of people, which is where whoever approves finds it. As many transactions as we need.
+ * By hand: one row for each fact, a version of the thread, so that one of two approvers wins, and a list of open requests, in which
+ * an approver finds it. As many transactions as ours.
  */
 function byHand(path) {
   const open = () => {
@@ -137,7 +137,7 @@ await inFolder(async (folder) => {
     },
     floor: async () => floor.work(),
   };
-  // Ten of a kind in a row: who asks people does so again and again, with the processor's caches full of that.
+  // Ten of a kind in a row: a program that asks people does so repeatedly, with warm caches of the processor.
   const tens = Object.fromEntries(Object.entries(cases).map(([name, once]) => [name, () => meanOf(10, once)]));
   const cold = await inTurns(tens, { rounds: 15, warmup: 3 });
   const times = await inTurns(tens, { rounds: 45, warmup: 100 });

@@ -1,4 +1,4 @@
-// What does a piece of streamed text cost above reading it? One answer of 10,000 pieces, without a reader of the run's
+// The cost of a piece of streamed text above reading it. One answer of 10,000 pieces, without a reader of the run's
 // events and with one.
 
 import { nativeTextModel, runnerOn, sdkTextModel } from "./fakes.mjs";

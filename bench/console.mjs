@@ -171,7 +171,7 @@ async function paints(path, selector, source, lines) {
   return { measured: least(own), floor: least(floor) };
 }
 
-/** The least of several rounds: whatever else runs on the machine can only add to a frame. */
+/** The least of several rounds: other work of the machine can only add to a frame. */
 async function scrolled(page, selector, by) {
   const [own, floor] = [[], []];
   for (let round = 0; round < 5; round += 1) {
@@ -233,7 +233,10 @@ await client.send("HeapProfiler.collectGarbage");
 const { usedSize } = await client.send("Runtime.getHeapUsage");
 answer({ name: "heap of a page with 10,000 facts", unit: "MB", measured: usedSize / 1e6, target: 80 });
 
-/** The longest time that a page was busy while a run streams 100 events a second: the least of several seconds, each beside a bare page that shows the same stream. */
+/**
+ * The longest time that a page was busy while a run streams 100 events a second: the least of several seconds, each beside a
+ * bare page that shows the same stream.
+ */
 async function longest(shown, path) {
   streams = true;
   const run = await runner.start("long", "Say a lot.");

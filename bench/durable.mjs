@@ -1,8 +1,7 @@
-// What does it cost to have every step on the disk? Runs of one thread, each a question, a tool call, its result and an
-// answer of 1 KB each, in a SQLite file. The floor puts the same four texts of 1 KB into a table, each in a transaction of
-// its own, synced as ours. It stands there twice: in a file as SQLite keeps it by itself, and in one that is kept as ours is, with
-// a log that is as long as ours at every moment, also once ours is made longer. It asks no model and calls no tool: what the
-// runs take without a file is told beside it.
+// The cost of a durable step. Runs of one thread, each a question, a tool call, its result and an answer of 1 KB each, in a
+// SQLite file. The floor puts the same four texts of 1 KB into a table, each in a transaction of its own, with the same sync. It is
+// measured twice: in a file with SQLite's defaults, and in one with our settings and a log that is as long as ours at every moment,
+// also once ours is made longer. It calls no model and no tool: the time of the runs without a file is printed beside it.
 
 import { join } from "node:path";
 import { memoryStore } from "@belay/core";
@@ -16,7 +15,7 @@ const runs = 1_000;
 const rounds = 5;
 const usage = { inputTokens: 10, outputTokens: 5 };
 
-/** Stretches of a file's life: its log grows, is made longer and grows again, is written over. */
+/** Phases of a file's life: its log grows, is made longer and grows again, is overwritten. */
 const stretches = [
   [0, 200],
   [200, 400],
@@ -33,7 +32,7 @@ function inserter(path, like, alike) {
   db.exec("CREATE TABLE row (id INTEGER PRIMARY KEY, body TEXT)");
   const insert = db.prepare("INSERT INTO row (body) VALUES (?)");
   let log;
-  /** Not part of what is measured. */
+  /** Not measured. */
   const prepare = () => {
     if (!alike) return;
     const wanted = pragma(like, "wal_autocheckpoint");
@@ -51,7 +50,7 @@ async function belayOn(store) {
   return { work: (i) => completed(session.run(text(size, `q${i}`))) };
 }
 
-/** Each on a file of its own, run by run in turns: what the disk does meanwhile, it does to all. */
+/** Each on a file of its own, run by run in turns: other work of the disk affects all alike. */
 async function inTurnsOn(path) {
   const db = new DatabaseSync(`${path}.db`);
   const belay = { db, path: `${path}.db`, ...(await belayOn(sqliteStore(db))) };
@@ -74,7 +73,7 @@ async function inTurnsOn(path) {
 
 const sum = (times) => times.reduce((total, ms) => total + ms, 0);
 
-/** Of one stretch, the round in the middle by its ratio to the floor, and how far the rounds are apart. */
+/** Returns, for one phase, the median round by its ratio to the floor, and the spread of the rounds. */
 function typical(found, floor, from, to) {
   const of = (name) => (round) => sum(round[name].slice(from, to));
   const ratio = (round) => of("belay")(round) / of(floor)(round);

@@ -1,5 +1,5 @@
-// The models that are asked, and the loops one would write by hand around them. Belay and the floor get the same model.
-// What a model says is decided by the length of what it is sent: no state, so runs can go side by side.
+// The models of the benchmarks, and hand-written loops around them. Belay and the floor get the same model. The length of the
+// prompt decides the answer of a model: it has no state, so runs can go side by side.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, createRunner, fromAiSdk, jsonSchema, memoryStore, tool } from "@belay/core";

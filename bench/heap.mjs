@@ -1,5 +1,5 @@
-// What does an idle session weigh? 50 runs of a question and an answer of 200 characters each, with what the memory
-// store holds of them; the floor is the 100 messages in an array.
+// The heap of an idle session. 50 runs of a question and an answer of 200 characters each, with their data in the memory store; the
+// floor is the 100 messages in an array.
 
 import { setImmediate as macrotask } from "node:timers/promises";
 import { memoryStore } from "@belay/core";
@@ -12,7 +12,7 @@ const size = 200;
 
 let written = 0;
 
-/** Another text each time, flat in memory as what comes from a network is. */
+/** Another text each time, flat in memory like text from a network. */
 function text() {
   return Buffer.from(`${written++} `.padEnd(size, "words of someone who talks a lot "), "latin1").toString("latin1");
 }

@@ -1,5 +1,5 @@
-// What does a turn with one tool call cost above the loop one writes by hand? One run of 10, 50, 200 and 500 such turns,
-// from run() to its result, on the memory store, with nobody reading the events.
+// The cost of a turn with one tool call above a hand-written loop. One run of 10, 50, 200 and 500 such turns,
+// from run() to its result, on the memory store, without a reader of the events.
 
 import { add, nativeLoop, nativeToolModel, runnerOn, sdkLoop, sdkToolModel } from "./fakes.mjs";
 import { answerCost, inTurns, timed } from "./measure.mjs";

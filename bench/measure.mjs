@@ -3,8 +3,8 @@
 import { setImmediate as macrotask } from "node:timers/promises";
 
 /**
- * Runs the cases in turns, so that what disturbs the machine disturbs all of them, and each time in another order. A
- * case does its work and returns what it measured. The first `warmup` rounds are not kept.
+ * Runs the cases in turns, so that other work of the machine disturbs all of them, and each time in another order. A
+ * case does its work and returns its measurement. The first `warmup` rounds are not kept.
  */
 export async function inTurns(cases, { rounds, warmup = Math.ceil(rounds / 5) }) {
   const names = Object.keys(cases);
@@ -40,7 +40,7 @@ export function quantile(values, q) {
 
 /**
  * One line of the table. `judged` is the number the target is for: "over" the floor (measured less floor), the "ratio"
- * of the two, or what was "measured". `typical` is the median of the same difference, where `measured` is a minimum.
+ * of the two, or the "measured" value. `typical` is the median of the same difference, where `measured` is a minimum.
  */
 export function answer({ name, unit, measured, floor, target, judged = "measured", typical, note }) {
   send({ kind: "answer", name, unit, measured, floor, target, judged, typical, note });

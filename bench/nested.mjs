@@ -1,6 +1,6 @@
-// What does an agent inside another one cost above its own work? Children and nodes that only hand on what they are
-// given, against a loop over the same functions; a large graph, compiled, and gone on with near its end by a runner that
-// never saw it, on a SQLite file; and a thousand children at once, against the longest of them.
+// The cost of an agent inside another one above its own work. Children and nodes that only hand on their input, against a loop over
+// the same functions; a large graph, compiled, and resumed near its end by a new runner, on a SQLite file; and a thousand children
+// at once, against the longest of them.
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The questions to a store on a server: what a step costs beside the server's own plain write, how many steps it takes,
-// how soon another process stops a run, how soon a new one goes on, and what many paused threads cost.
+// The questions to a store on a server: the cost of a step beside the server's own plain write, the rate of steps, the time of a stop
+// from another process, the time until a new process continues, and the cost of many paused threads.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -11,8 +11,8 @@ import { answerStops, talkWhenTold } from "./stop-elsewhere.mjs";
 
 /**
  * Asks all of them, or the one that the command line names. `kit` is the server: `start()` it; `connect(url, { connections,
- * synced })` to it, for a `store` and a `plainWrite` by name, to say that it is `filled`, and to `end`; and what its
- * `plainWrites` are called. `file` is the program that calls this, which is started again in other roles.
+ * synced })` to it, for a `store` and a `plainWrite` by name, to say that it is `filled`, and to `end`; and the names of its
+ * `plainWrites`. `file` is the program that calls this, which is started again in other roles.
  */
 export async function askServer(file, kit) {
   const [, , role, ...given] = process.argv;

@@ -1,4 +1,4 @@
-// What does it cost to go on with a thread in another process, by the length of its history? A runner that has never
+// The cost of continuing a thread in another process, by the length of its history. A runner that has never
 // seen the thread, on the memory store: to the open session, and from resume() to the model's request.
 
 import { memoryStore } from "@belay/core";
@@ -9,7 +9,7 @@ const words = "words of someone who talks a lot ".padEnd(200, "and says ");
 const usage = { inputTokens: 10, outputTokens: 5 };
 const key = { tenant: "default", threadId: "thread" };
 
-/** Does as `next` tells for the number of messages it is sent: a call, an answer, or half an answer and then nothing. */
+/** Answers by `next` of the number of messages: a call, an answer, or half an answer and then nothing. */
 function model(next, asked = () => {}) {
   return {
     id: "fake/native",

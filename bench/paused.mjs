@@ -72,7 +72,7 @@ await inFolder(async (folder) => {
     measured: least(took),
     target: 5,
   });
-  // What the first pass leaves may be caches that are full then; what is left by the second would be left by each.
+  // Garbage of the first pass may be filled caches; garbage of the second would come with each.
   const added = heaps.slice(1).map((heap, i) => (heap - heaps[i]) / 1024);
   answer({ name: `heap more after all ${threads} were opened and closed`, unit: "KB", measured: added[0] });
   answer({ name: "heap more after all were, once again", unit: "KB", measured: added[1], target: 500 });

@@ -1,5 +1,5 @@
-// What does it cost to have every step in PostgreSQL? A server of its own, as it is configured by default, on this machine's
-// disk and its loopback: what a network adds comes on top. Server and programs share the machine's cores.
+// The cost of a durable step in PostgreSQL. A server of its own, as it is configured by default, on this machine's
+// disk and its loopback: a network adds its own time. Server and programs share the machine's cores.
 
 import { postgresStore } from "@belay/core/postgres";
 import pg from "pg";

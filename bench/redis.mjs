@@ -1,5 +1,5 @@
-// What does it cost to have every step in Redis? A server of its own that writes to this machine's disk before it answers
-// (`appendonly yes`, `appendfsync always`), over its loopback: what a network adds comes on top. Server and programs share
+// The cost of a durable step in Redis. A server of its own that writes to this machine's disk before it answers
+// (`appendonly yes`, `appendfsync always`), over its loopback: a network adds its own time. Server and programs share
 // the machine's cores.
 
 import { redisStore } from "@belay/core/redis";

@@ -138,7 +138,7 @@ async function measure(place, where) {
     if (isFollowed) {
       over = told((message) => message.over === threadId);
       child.send({ threadId });
-      // It has called by now; the owner hears it when it begins.
+      // It has called by now; the owner reads the call when it begins.
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     const started = performance.now();

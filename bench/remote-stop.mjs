@@ -1,5 +1,5 @@
-// How long does a stop take that comes from another process? One process runs a thread in a SQLite file, another has only
-// the file: from runner.interrupt() there to its receipt. The owner's model streams until it is told to stop.
+// The time of a stop from another process. One process runs a thread in a SQLite file, another has only
+// the file: from runner.interrupt() there to its receipt. The owner's model streams until it is stopped.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,6 @@
-// What does it cost to go on with a thread that lies in a SQLite file? From opening the file with a new store and a new
-// runner to the model's request, by the length of the thread's history. Everything is read anew, but the pages are in
-// the system's memory. The floor opens the same file, reads and parses the same texts and writes one, and checks,
-// folds and asks nothing.
+// The cost of continuing a thread in a SQLite file. From opening the file with a new store and a new runner to the model's request,
+// by the length of the thread's history. Everything is read again, but the pages are in the system's memory. The floor opens the
+// same file, reads and parses the same texts and writes one, and does not check, fold or call a model.
 
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";

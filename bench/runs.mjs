@@ -9,7 +9,7 @@ const count = 1000;
 const turns = 5;
 const latencyMs = 20;
 
-/** The targets are for a native model: what is between us and an AI SDK model is not ours. */
+/** The targets are for a native model: the way to an AI SDK model is not ours. */
 const kinds = {
   "native model": { model: nativeToolModel(turns, latencyMs), loop: nativeLoop, ratio: 1.6, stallMs: 50 },
   fromAiSdk: { model: sdkToolModel(turns, latencyMs), loop: sdkLoop },

@@ -1,5 +1,5 @@
-// What does the way over HTTP cost? A server on loopback and a store in memory: the replay of a long thread as server-sent
-// events, of its last 200 facts, a stop, text as it streams, and a server with nothing to do.
+// The cost of HTTP. A server on loopback and a store in memory: the replay of a long thread as server-sent
+// events, of its last 200 facts, a stop, text as it streams, and an idle server.
 
 import { once } from "node:events";
 import { setImmediate as macrotask } from "node:timers/promises";
@@ -114,7 +114,7 @@ answer({
   target: 5,
 });
 
-/** Microseconds a chunk, from the start of a run to its end at a reader that was there before. */
+/** Returns microseconds a chunk, from the start of a run to its end at a reader that had joined before. */
 let streams = 0;
 const streaming = (read) => async () => {
   const threadId = `stream-${streams++}`;

@@ -18,7 +18,7 @@ export async function inFolder(work) {
   }
 }
 
-/** What the file holds once the log is written back into it. */
+/** The contents of the file once the log is written back into it. */
 export function sizeOf(db, path) {
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   return statSync(path).size;

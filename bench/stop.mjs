@@ -1,5 +1,5 @@
-// How long from interrupt(), in the middle of an answer, until the model's signal has fired, until the receipt is there,
-// and, with a real provider package, until the server sees its socket closed?
+// The time from interrupt(), in the middle of an answer, until the model's signal has fired, until the receipt arrives, and, with a
+// real provider package, until the server sees its socket closed.
 
 import { createServer } from "node:http";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -9,7 +9,7 @@ import { answer, progress, quantile } from "./measure.mjs";
 const stops = 600;
 const warmup = 50;
 
-/** Talks without end, a piece each turn of the event loop; `heard` is told when its signal fires. */
+/** Streams without end, a piece each turn of the event loop; `heard` is called when its signal fires. */
 function nativeTalker(heard) {
   return {
     id: "fake/native",
@@ -99,7 +99,7 @@ async function measure(name, makeModel) {
 await measure("native model", nativeTalker);
 await measure("fromAiSdk", sdkTalker);
 
-/** Speaks chat completions without end; `closed` is told when a socket has gone. */
+/** Streams chat completions without end; `closed` is called when a socket has closed. */
 async function talkingServer(closed) {
   const server = createServer((request, response) => {
     request.resume();

@@ -1,5 +1,5 @@
-// The terminal program, in a real terminal: how soon is there a prompt, how soon does a key show while an answer streams, and how
-// soon does ESC stop? Against a model server on this machine that streams as fast as it is told.
+// The terminal program, in a real terminal: the time to a prompt, the time of a key on the screen while an answer streams, and the
+// time of ESC to a stop. Against a model server on this machine that streams as fast as it is asked to.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,11 +19,11 @@ const styles = new RegExp(`${ESC}\\[[0-9;?]*[a-zA-Z]`, "g");
 const PROMPT = "Ask, or tell it";
 const program = fileURLToPath(new URL("../packages/cli/dist/belay.js", import.meta.url));
 const place = mkdtempSync(join(tmpdir(), "belay-bench-"));
-// Beside the sources, so that what is not bundled is found.
+// Beside the sources, so that unbundled packages are found.
 const cli = fileURLToPath(new URL("../packages/cli", import.meta.url));
 const bundled = mkdtempSync(join(cli, "dist."));
 await bundleCli(cli, bundled, {}, { "deaf-app": join(cli, "src/testing/deaf-app.ts") });
-/** What the model server does with the next request. */
+/** The behaviour of the model server for the next request. */
 let speak = async () => {};
 let closedAt;
 const server = createServer((request, response) => {
@@ -149,7 +149,7 @@ async function keysWhileStreaming() {
     const started = performance.now();
     for (let said = 0; going; said++) {
       if (!say(`word${said % 17 === 0 ? "\n\n" : " "}`)) return;
-      // A thousand a second, also where a timer is late.
+      // A thousand a second, also if a timer is late.
       if (said >= performance.now() - started) await sleep(1);
     }
   };
@@ -229,7 +229,10 @@ async function esc(rounds) {
   told("ESC to a prompt that takes an instruction", usable, 250);
 }
 
-/** The worst that a tool can do to a stop. It is no tool of the program's own: its commands are killed before they are left behind. */
+/**
+ * The worst that a tool can do to a stop. It is no tool of the program's own: its commands are killed before they are left
+ * behind.
+ */
 async function escInADeafTool(rounds) {
   const deaf = join(bundled, "deaf-app.js");
   const usable = [];
@@ -277,7 +280,7 @@ async function continued(rounds) {
     await terminal.close();
     return took;
   };
-  // Whoever opens it first makes it a thread of this folder.
+  // The first process that opens it makes it a thread of this folder.
   await opened("--resume", "long");
   const took = [];
   for (let round = 0; round < rounds; round++) {

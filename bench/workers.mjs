@@ -133,7 +133,7 @@ async function fill(store) {
   await runner.close();
 }
 
-/** An engine may refuse wakes until it knows the workers. */
+/** An engine may refuse wakes until the workers have registered. */
 async function untilTaken(dispatcher) {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-// npm run bench: bench/ is a package of its own, so that what we are measured against is not installed with us.
+// npm run bench: bench/ is a package of its own, so that the compared libraries are not installed with us.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ensureBuilt, ensureInstalled, root, run } from "./ensure.mjs";

@@ -1,5 +1,5 @@
 // The terminal program as one file and the chunks that it opens late: providers, MCP and the app itself are read only when they
-// are needed, and a prompt is there in a fraction of a second.
+// are needed, and the prompt appears in a fraction of a second.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -15,7 +15,10 @@ const yogaWithoutFetch = {
   },
 };
 
-/** Writes the program and its door to `outdir`, and `more` by name. The core must have been built, unless `alias` says where else it is. */
+/**
+ * Writes the program and its door to `outdir`, and `more` by name. The core must have been built, unless `alias` says where
+ * else it is.
+ */
 export async function bundleCli(dir, outdir, alias = {}, more = {}) {
   await build({
     entryPoints: { belay: join(dir, "src/belay.ts"), index: join(dir, "src/index.ts"), ...more },

@@ -1,10 +1,13 @@
-// One file for each door of the package, and chunks for what they share: Node opens a module in a third of a
-// millisecond, and there are as many as there are thoughts in the sources. The doors are those in package.json.
+// One file for each door of the package, and chunks for shared code: Node opens a module in a third of a
+// millisecond, and the sources have hundreds. The doors are those in package.json.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** Writes the doors of the package in `dir` to `outdir`, from the sources beside them. `platform` "neutral" is for what browsers run, too. */
+/**
+ * Writes the doors of the package in `dir` to `outdir`, from the sources beside them. `platform` "neutral" is for what browsers
+ * run, too.
+ */
 export async function bundle(dir, outdir, platform = "node") {
   const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   const doors = Object.values(exports).map((door) => /^\.\/dist\/(.+)\.js$/.exec(door.default)[1]);

@@ -19,7 +19,7 @@ function sourcesBelow(/** @type {string} */ folder) {
     });
 }
 
-/** The sources of all packages, what they are bundled by, and the packages from outside. */
+/** The sources of all packages, the bundler and its settings, and the packages from outside. */
 function fingerprint(/** @type {readonly string[]} */ more) {
   const packages = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name));
   const files = [

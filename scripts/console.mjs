@@ -1,4 +1,4 @@
-// npm run console: the console with a seeded tour, without a key. Builds what is old, then serves on loopback.
+// npm run console: the console with a seeded tour, without a key. Builds stale packages, then serves on loopback.
 //
 //   npm run console              opens it in the browser
 //   npm run console -- --no-open prints the address only; other options are those of `belay serve`

@@ -66,11 +66,13 @@ export const amounts = {
   cutStreams: { test: 12, endure: 300, all: 3_000 },
   /** Readers that join an answer, are cut off or connect again. */
   joins: { test: 100, endure: 1_000, all: 10_000 },
+  /** Guards of the door that are taken out, one at a time. */
+  guards: { test: 1, endure: 2, all: every },
   /** Threads in a store whose lists are read. */
   listedThreads: { test: 2_000, endure: 100_000, all: 100_000 },
   /** Threads in a store of an earlier version that is opened. */
   migratedThreads: { test: 1_000, endure: 10_000, all: 10_000 },
-  /** Whether each way to break a wire, each server and each long case has its turn, or one that stands for them. */
+  /** Whether each way to break a wire, each server and each long case has its turn, or one example of them. */
   everyVariant: { test: false, endure: true, all: true },
 };
 

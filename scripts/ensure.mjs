@@ -109,7 +109,7 @@ export async function build() {
   await step("building", () => buildParts(parts));
 }
 
-/** Builds from the first package on whose sources are newer than its build: those after it are made of it. */
+/** Builds all packages from the first stale one on: later packages are made of earlier ones. */
 export async function ensureBuilt() {
   const shared = ["tsconfig.base.json", "scripts/bundle.mjs", "scripts/bundle-cli.mjs"].map((path) => join(root, path));
   const isStale = (part) => {

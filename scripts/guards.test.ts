@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { guards } from "./guards/list.mjs";
-import { without } from "./guards.mjs";
+import { verdictOn, without } from "./guards.mjs";
 
 it("each guard of the door is in its file once, and another source stands in its place", () => {
   const names = guards.map((guard) => {
@@ -8,4 +8,10 @@ it("each guard of the door is in its file once, and another source stands in its
     return guard.name;
   });
   expect(new Set(names).size).toBe(names.length);
+});
+
+it("a guard that is still there is not caught, and one whose file no test reads is not tried", async () => {
+  const guard = guards.find(({ file }) => file.endsWith("journal/call-ends.ts"))!;
+  expect(await verdictOn({ ...guard, instead: guard.guard })).toBe("NOT CAUGHT");
+  expect(await verdictOn({ ...guard, tests: ["core/src/json.test"] })).toBe("NOT TRIED");
 });

@@ -1,4 +1,4 @@
-// docs/origins.md says, for each claim of the designs that Belay unites, which test shows it, or what we do instead and why.
+// docs/origins.md names, for each claim of the designs that Belay unites, its test, or our alternative and the reason.
 // The claims are docs/origins.json.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { join } from "node:path";
  * @typedef {{ id: string, claim: string, test?: string[], decision?: Decision, pending?: string }} Claim
  * @typedef {{ name: string, about: string, claims: Claim[] }} Origin
  * @typedef {{ pending: Record<string, string>, origins: Origin[] }} Origins
- * @typedef {(path: string) => string[] | undefined} TitlesOf the titles in a test file; undefined where there is none
+ * @typedef {(path: string) => string[] | undefined} TitlesOf the titles in a test file; undefined if there is none
  */
 
 const SEPARATOR = " › ";
@@ -55,7 +55,7 @@ export function citedBelow(/** @type {string} */ root) {
 }
 
 /**
- * What is wrong with the claims: each has a test that exists, a promise or page that stands against it, or is pending.
+ * Returns the faults of the claims: each needs a test that exists, a promise or page against it, or is pending.
  * @param {Origins} origins
  * @param {{ titles: TitlesOf, cited: ReadonlySet<string>, exists: (path: string) => boolean }} project
  */
@@ -85,7 +85,7 @@ export function originProblems({ origins, pending }, { titles, cited, exists }) 
   ];
 }
 
-/** The page; throws where a claim has nothing that stands for it. */
+/** Returns the page; throws if a claim has no test, no promise and no page. */
 export function originsDoc(/** @type {string} */ root) {
   const origins = readOrigins(root);
   const project = {

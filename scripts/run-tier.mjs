@@ -1,4 +1,4 @@
-// Runs the tests of one tier by vitest, then says what each file cost and how many cases passed.
+// Runs the tests of one tier by vitest, then prints the cost of each file and the number of cases that passed.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { draw } from "./effort.mjs";

@@ -2,9 +2,9 @@
 // a test that needs a server asks there (packages/testkit/src/stores/services.ts), so that nothing starts in a run
 // that needs none. All of them end with the run, however it ends.
 //
-//   node scripts/services.mjs              starts what is not there, prints where it is, keeps it until Ctrl-C
-//   node scripts/services.mjs -- command   starts it for one command
-//   node scripts/services.mjs --own        starts new ones, whatever is there
+//   node scripts/services.mjs              starts missing servers, prints their addresses, keeps them until Ctrl-C
+//   node scripts/services.mjs -- command   starts them for one command
+//   node scripts/services.mjs --own        starts new ones in any case
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { ensureInstalled, run } from "./ensure.mjs";
@@ -13,7 +13,7 @@ import { ensureInstalled, run } from "./ensure.mjs";
 
 /** @type {Record<string, () => Promise<Service>>} */
 const finders = {
-  // Loaded when they are asked for: they need what the install brings.
+  // Loaded when they are asked for: they need installed packages.
   postgres: async () => (await import("./services/postgres.mjs")).findPostgres(),
   redis: async () => (await import("./services/redis.mjs")).findRedis(),
 };

@@ -52,16 +52,13 @@ async function allGone(ports: readonly number[]): Promise<void> {
 }
 
 describe("the servers of tests", () => {
-  test.each(["SIGINT", "SIGKILL"] as const)(
-    "end, with their files, when whoever keeps them gets %s",
-    async (signal) => {
-      const ports = await started();
-      expect(await Promise.all(ports.map(listens))).toEqual([true, true]);
-      const exited = once(child!, "exit");
-      child!.kill(signal);
-      await exited;
-      await allGone(ports);
-      expect(await Promise.all(ports.map(listens))).toEqual([false, false]);
-    },
-  );
+  test.each(["SIGINT", "SIGKILL"] as const)("end, with their files, when their keeper gets %s", async (signal) => {
+    const ports = await started();
+    expect(await Promise.all(ports.map(listens))).toEqual([true, true]);
+    const exited = once(child!, "exit");
+    child!.kill(signal);
+    await exited;
+    await allGone(ports);
+    expect(await Promise.all(ports.map(listens))).toEqual([false, false]);
+  });
 });

@@ -28,7 +28,7 @@ function inARow(rooms: readonly string[], below: readonly string[]): Record<stri
 
 /**
  * A room is a folder or a file of packages/core/src, or a folder of runner/. It may import from itself and from the rooms
- * named here. A test may import whatever its room may, the doors of its package, and the testkit.
+ * named here. A test may import all that its room may, the doors of its package, and the testkit.
  */
 export const arrows: Record<string, readonly string[]> = {
   error: [],
@@ -578,7 +578,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "run-by",
     "last-stop",
   ],
-  // Opens what was asked for, and hands it to the screen or to a single run.
+  // Opens the requested thread, and hands it to the screen or to a single run.
   start: ["all-threads", "texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.

@@ -16,7 +16,7 @@ const add = tool({
 });
 // endregion
 
-// A script instead of a provider: a turn is what the model does, or a function of what it was sent.
+// A script instead of a provider: a turn is an answer of the model, or a function of the request.
 const model = scriptedModel([
   [{ text: "Let me add them." }, { call: "add", args: { a: 19, b: 23 } }],
   ({ messages }) => {

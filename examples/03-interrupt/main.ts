@@ -41,7 +41,7 @@ for (const message of session.messages) {
   console.log(`${message.role}: ${text}${message.interrupted ? " (interrupted)" : ""}`);
 }
 
-/** Prints what the run says, and stops it once it has said `until`. */
+/** Prints the text of the run, and stops it after `until`. */
 async function print(run: Run, until?: string): Promise<void> {
   for await (const event of run) {
     if (event.type !== "text-delta") continue;

@@ -23,7 +23,7 @@ export async function open(file: string, { dieIn = "" } = {}) {
       },
     });
 
-  // Says what comes next from what it is sent, as a model does.
+  // Decides the next step from the request, as a model does.
   const model = scriptedModel(({ messages }) => {
     const done = messages.filter(({ role }) => role === "tool").length;
     return [[{ call: "book_train" }], [{ call: "book_hotel" }], "Train and hotel are booked."][done]!;

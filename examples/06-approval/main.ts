@@ -1,4 +1,4 @@
-// A call that a person must approve: the run pauses before it, and what the person says decides what runs.
+// A call that a person must approve: the run pauses before it, and the answer decides whether it runs.
 import { agent, approve, createRunner, humanApproval, jsonSchema, reject, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 

@@ -8,7 +8,7 @@ const { runner, db, say } = open(process.argv[2]!);
 const [question] = (await runner.inbox({ kind: "input" })).items;
 say(`${question!.tool} asks: ${question!.reason}`);
 
-// Checked against the schema of the question, also where the process that asked is gone.
+// Checked against the schema of the question, also after the process that asked is gone.
 await runner.answer(question!.id, respond("third")).catch((error) => say(error.message.replace(question!.id, "it")));
 
 const session = await runner.open(question!.threadId);

@@ -3,7 +3,7 @@
 import { agent, createRunner, loop, messageText, parallel, sequential } from "@belay/core";
 import { scriptedModel, speak } from "@belay/core/testing";
 
-/** Says when its model is called. `says` makes the answer of what the agent was given. */
+/** Prints each call of its model. `says` makes the answer from the input of the agent. */
 const worker = (name: string, says: (given: string) => string) => {
   const model = scriptedModel((request) => {
     console.log(`· ${name}`);

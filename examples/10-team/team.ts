@@ -1,4 +1,4 @@
-// A supervisor whose tools are agents. One of them plans, executes and plans again; it is a function over agents.
+// A supervisor with agents as tools. One of them plans, executes and plans again; it is a function over agents.
 import {
   agent,
   agentTool,

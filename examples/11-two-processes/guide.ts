@@ -15,7 +15,7 @@ export function guideOn(store: Store, found: Promise<unknown> = Promise.resolve(
     },
   });
 
-  // Says what comes next from what it is sent, as a model does.
+  // Decides the next step from the request, as a model does.
   const model = scriptedModel(({ messages }) => {
     const said = messages.map(messageText);
     if (said.includes("Only what it is, please.")) return "It is a leaf, dried. That is all.";

@@ -10,7 +10,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 test.each([
   ["DATABASE_URL", "postgres"],
   ["REDIS_URL", "redis"],
-] as const)("P18: with %s it prints what it prints on a SQLite file", async (name, server) => {
+] as const)("P18: with %s its output equals that on a SQLite file", async (name, server) => {
   const env = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NO_COLOR: "1", [name]: await service(server) };
   const given = ["--import", "tsx", here("main.ts")];
   const { stdout } = await promisify(execFile)(process.execPath, given, { cwd: here("../.."), env, timeout: 150_000 });

@@ -1,4 +1,4 @@
-// A graph as a Mermaid diagram, with the place where a run of it stands.
+// A graph as a Mermaid diagram, with the position of a run.
 import { createRunner } from "@belay/core";
 import { offer } from "../09-graph/offer.ts";
 

@@ -1,4 +1,4 @@
-// Hooks: code around what agents do. And two sessions that hear of each other's replies.
+// Hooks: code around what agents do. And two sessions that read each other's replies.
 import { agent, createRunner, hub, jsonSchema, messageText, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 
@@ -23,7 +23,7 @@ const host = agent({
   ]),
   tools: [book],
   hooks: {
-    // Before rules and people look at the call: they judge what you return.
+    // Before rules and people look at the call: they judge the returned arguments.
     beforeTool: ({ args }) => ({ args: { seats: Math.min(8, (args as { seats: number }).seats) } }),
     // Before the result is recorded.
     afterTool: ({ output }) => ({ output: String(output).replace(/card .*/, "card …") }),

@@ -35,7 +35,7 @@ const isDone = async () => {
   const { items } = await front.threads({ label: { batch: "monday" }, state: "completed" });
   return items.length === 3;
 };
-// A hint is lossy: it says when to look, and the list says what there is.
+// A hint may be lost: it says when to look, and the list has the truth.
 for await (const _hint of front.changes()) if (await isDone()) break;
 // endregion
 

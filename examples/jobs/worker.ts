@@ -1,4 +1,4 @@
-// The process that does the jobs. It is told to end by SIGTERM.
+// The process that does the jobs. SIGTERM ends it.
 import { createRunner } from "@belay/core";
 import { clerk, open } from "./job.ts";
 

@@ -1,4 +1,4 @@
-// Which calls run, which wait for a person and which never run: rules, what a person lets be remembered, and why.
+// Which calls run, which wait for a person and which never run: rules, remembered approvals, and reasons.
 import { agent, approve, createRunner, jsonSchema, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 

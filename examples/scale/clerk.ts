@@ -1,9 +1,9 @@
-// The agent that every worker has. Its model says what comes next from what it is sent, as a model does.
+// The agent that every worker has. Its model decides the next step from the request, as a model does.
 import { existsSync } from "node:fs";
 import { agent, jsonSchema, messageText, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 
-/** A file that is there once a worker was killed: from then on the long answer has an end. */
+/** A file that exists once a worker was killed: from then on the long answer has an end. */
 export function clerk(killed: string) {
   const pay = tool({
     name: "pay",

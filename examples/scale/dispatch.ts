@@ -1,4 +1,4 @@
-// The engine by choice. `settings` is what a process needs to use it; `place` is the number of a worker.
+// The engine by choice. `settings` has the data that a process needs to use it; `place` is the number of a worker.
 import type { Store } from "@belay/core";
 import { type Dispatcher, pollingDispatcher } from "@belay/core/dispatch";
 

@@ -8,7 +8,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const { everyVariant } = inject("effort");
 
 test.each(everyVariant ? ["bullmq", "dbos", "restate"] : ["dbos"])(
-  "on %s it prints what it prints without an engine",
+  "on %s its output equals that without an engine",
   async (engine) => {
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NO_COLOR: "1" };
     const given = ["--import", "tsx", here("main.ts"), "--engine", engine];

@@ -22,7 +22,7 @@ const worker = createWorker({
   sweepMs: 1_000,
 });
 
-// Let go of all threads at their next boundary; other workers continue them at once.
+// Releases all threads at their next boundary; other workers continue them at once.
 process.once("SIGTERM", () => void worker.drain({ timeoutMs: 10_000 }));
 process.send?.("works");
 await worker.work();

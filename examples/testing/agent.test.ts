@@ -1,4 +1,4 @@
-// How to test an agent of your own: its model is a script, its clock stands still, and what it sends is checked.
+// How to test an agent of your own: its model is a script, its clock stands still, and its requests are checked.
 import { agent, createRunner, jsonSchema, type Model, type Run, tool } from "@belay/core";
 import { fakeClock, promptProblems, scriptedModel } from "@belay/core/testing";
 import { expect, test } from "vitest";
@@ -7,14 +7,14 @@ const refund = tool({
   name: "refund",
   description: "Pays an order back.",
   input: jsonSchema<{ order: number }>({ type: "object", properties: { order: { type: "number" } } }),
-  // Stands for a service that does not answer.
+  // Simulates a service that does not answer.
   execute: () => new Promise(() => {}),
 });
 
 const support = (model: Model) => agent({ name: "support", model, tools: [refund] });
 
 // region stop
-test("stopped in mid-answer, support takes the new instruction and remembers what it had said", async () => {
+test("stopped in mid-answer, support takes the new instruction and keeps its cut answer", async () => {
   const model = scriptedModel([[{ text: "I will pay order 7 back" }, { stall: true }], "Then I leave it as it is."]);
   const session = await createRunner({ agent: support(model) }).open();
 

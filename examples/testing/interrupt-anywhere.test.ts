@@ -23,8 +23,8 @@ function support({ effect }: ScenarioKit) {
 // endregion
 
 // region attack
-test("support pays once and says so, whatever happens at any point", async () => {
-  // Throws where a promise does not hold, and says which and where.
+test("support pays once and says so, with any fault at any point", async () => {
+  // Throws if a promise does not hold, and names the promise and the point.
   const report = await interruptAnywhere({ agent: support, input: "Pay order 7 back." });
   expect(report.unstruck).toBe(0);
 });
@@ -70,7 +70,7 @@ function teller({ effect, now }: ScenarioKit) {
   return agent({ name: "teller", model, tools: [refund] });
 }
 
-test("the teller pays once at most, and only what was approved, to the account that was named", async () => {
+test("the teller pays once at most, and only the approved sum, to the named account", async () => {
   const report = await interruptAnywhere({
     agent: teller,
     input: "Pay order 7 back.",

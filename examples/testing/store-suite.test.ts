@@ -3,7 +3,7 @@ import { memoryStore } from "@belay/core";
 import { storeSuite } from "@belay/core/testing";
 import { test } from "vitest";
 
-/** Stands for your own store. */
+/** In place of your own store. */
 const myStore = () => memoryStore();
 
 // region suite

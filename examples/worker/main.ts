@@ -1,4 +1,4 @@
-// A process that continues threads by itself, and ends in good order on SIGTERM.
+// A process that continues threads, and ends in good order on SIGTERM.
 import { agent, createRunner, memoryStore } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 

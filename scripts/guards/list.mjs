@@ -20,6 +20,7 @@ const stops = [
   "front/verbs",
 ];
 const answers = [
+  "decide/decide",
   "thread/door",
   "thread/answer",
   "thread/ask-",
@@ -51,8 +52,13 @@ const inFile = (file, tests, byName) =>
   }));
 
 const decide = inFile(`${runner}/decide/decide.ts`, answers, {
-  "a command on record is not decided again": ["return { known };\n  if (command.do", "{}\n  if (command.do"],
-  "a refusal without a row is decided anew": ["known.refused === undefined || context.byRow", "true || context.byRow"],
+  "a command on record is not decided again": ["if (known !== undefined) return { known };", ""],
+  "a refused command has another try": ["context.byRow ? given : nextTry(state, given)", "given"],
+  "a refused row has no other try": ["context.byRow ? given : nextTry(state, given)", "nextTry(state, given)"],
+  "a stop that met nothing has no other try": [
+    "known?.refused === undefined || isSignal(command)",
+    "known?.refused === undefined",
+  ],
   "a handle waits for calls": ['command.do === "handle" && context.callsRun', "false"],
   "a command with an id is kept": ["isKept(command) || context.byRow ?", "context.byRow ?"],
   "a command by a row is kept": ["isKept(command) || context.byRow ?", "isKept(command) ?"],
@@ -67,6 +73,25 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
     'case "label": {',
   ],
   "too many labels": ["refuseTooMany(state, fact.labels ?? {});", ""],
+  "a stop records itself": ["if (isSignal(command)) return { facts };", ""],
+  "other requests that expired end with an answer": [
+    "return [fact, ...expiries(place, state, now, new Set([request]))];",
+    "void now; return [fact];",
+  ],
+  "a breakpoint makes a thread": [
+    'breakpointFact(place, command.breakpoint);\n      return state.state === "created" ?',
+    "breakpointFact(place, command.breakpoint);\n      return false ?",
+  ],
+  "a label makes a thread": [
+    'fact.labels ?? {});\n      return state.state === "created" ?',
+    "fact.labels ?? {});\n      return false ?",
+  ],
+  "a rule that is not there": ["state.rules?.some(({ id }) => id === rule) ?", "true ?"],
+  "a new handle keeps the kind of pause": ["const more = { pauseType,", 'const more = { pauseType: "manual" as const,'],
+  "a new handle keeps the requests": ["...(interrupts.length > 0 && { interrupts }),", ""],
+  "a new handle ends in time": ["tokenUntil === undefined ? more :", "true ? more :"],
+  "a running thread is named": ['if (state === "running") return', "if (false) return"],
+  "a refusal by row is recorded": ['"refusal" in decision ? decision.refusal : undefined)];', "undefined)];"],
   "a handle is for a pause": ['if (state.state !== "paused") throw notNow(state, command);', ""],
 });
 
@@ -76,6 +101,26 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
     "if (command.do",
   ],
   "a known command is not sent": ['if ("known" in decision) return recorded(door, command, decision.known);', ""],
+  "a command that was taken elsewhere has its outcome": [
+    "if (sent && taken !== undefined) return recorded(door, command, taken);",
+    "",
+  ],
+  "a row of another sender that is gone": ["      if (isSent) throw belay", "      if (false) throw belay"],
+  "a row that was taken back is sent again": ["taken it back.\n      sent = false;", "taken it back."],
+  "edited arguments fit their schema": ['if (command.do === "answer") refuseMisfitArgs', "if (false) refuseMisfitArgs"],
+  "a refused command has another try, elsewhere": ["if (!sent) command = nextTry(state, command);", ""],
+  "an answer for a worker is not waited for": ["if (toWorker && (await leaseOf(door)) === undefined)", "if (false)"],
+  "an aborted wait leaves the command": ["    signal?.throwIfAborted();\n", ""],
+  "a command that was waited for too long is taken back": [
+    "!isSent && !(await store.withdraw(key, command.key))",
+    "false",
+  ],
+  "a command that is taken while it is taken back": [
+    "if (last !== undefined) return recorded(door, command, last);",
+    "",
+  ],
+  "an answer for a worker is not taken here": ['if (toWorker) return { how: "elsewhere" };', ""],
+  "a command on record at rest has its outcome": ['if (decided !== undefined && "known" in decided) {', "if (false) {"],
   "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],
   "a closed session takes nothing": ["thread.refuseIfClosed();", ""],
   "a command waits for a tenure to open": ["    await tenure.opening;\n    // It reads", "    // It reads"],

@@ -16,7 +16,7 @@ export async function balancer(ports) {
     from.on("error", () => from.destroy());
     reach(from, turn++, ports.length);
   });
-  /** Connects to the worker whose turn it is, else to the next one. */
+  /** Connects to the next worker in turn that answers. */
   function reach(/** @type {import("node:net").Socket} */ from, /** @type {number} */ at, /** @type {number} */ left) {
     if (left === 0) return void from.destroy();
     const to = connect({ port: ports[at % ports.length] ?? 0, host: "127.0.0.1", allowHalfOpen: true });

@@ -1,16 +1,16 @@
-// The engines that threads are dispatched on, each started by itself from npm or Debian packages, for tests and examples.
+// The engines that threads are dispatched on, each started alone from npm or Debian packages, for tests and examples.
 import { Redis } from "ioredis";
 import pg from "pg";
 import { balancer } from "./balancer.mjs";
 import { freePort } from "./keep.mjs";
 
 /**
- * An engine of one's own. `settings` is what a process needs to use it, as JSON; `place` is its number among the workers.
+ * An engine. `settings` has the data that a process needs to use it, as JSON; `place` is its number among the workers.
  * @typedef {object} Engine
  * @property {(place?: number) => object} settings
  * @property {(signal: NodeJS.Signals) => Promise<void>} halt ends the server; `again` starts it anew
  * @property {() => Promise<void>} again
- * @property {() => Promise<void>} wipe deletes all that the engine knows
+ * @property {() => Promise<void>} wipe deletes all data of the engine
  * @property {() => Promise<void>} stop
  */
 

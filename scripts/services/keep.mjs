@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const MOST_MS = 30_000;
 
-/** A port that nothing listens on. */
+/** Returns a free port. */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer().on("error", reject);
@@ -20,7 +20,7 @@ export function freePort() {
   });
 }
 
-/** Whom a server runs as: servers refuse to run as root. Undefined where we are nobody special. */
+/** Returns the user for a server: servers refuse to run as root. Undefined if we are not root. */
 export function unprivileged() {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {

@@ -1,5 +1,5 @@
-// Keeps one server for whoever started this process: told `start` and `stop <signal>` by lines, it answers `started` and
-// `stopped`. When its input ends, because that process is done, was interrupted or was killed, the server ends and its
+// Keeps one server for its parent process: it takes the lines `start` and `stop <signal>`, and answers `started` and
+// `stopped`. When its input ends, because the parent is done, was interrupted or was killed, the server ends and its
 // folder is removed.
 import { spawn } from "node:child_process";
 import { closeSync, openSync, rmSync } from "node:fs";
@@ -10,9 +10,9 @@ const { command, args, folder, user, signal } = JSON.parse(process.argv[2]);
 let server;
 let ended = Promise.resolve();
 
-// Whoever asked may be gone already.
+// The parent may be gone already.
 process.stdout.on("error", () => {});
-// Ctrl-C in a terminal reaches everyone: the server ends when its tests have.
+// Ctrl-C in a terminal reaches all processes: the server ends when its tests have.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => {});
 
 function start() {

@@ -12,7 +12,10 @@ interface LastStopOptions extends InterruptOptions {
   readonly graceMs: number;
 }
 
-/** A run of another terminal continues there. Resolves to the receipt of a stop; undefined if none was needed, or it takes too long. */
+/**
+ * A run of another terminal continues there. Resolves to the receipt of a stop; undefined if none was needed, or it takes too
+ * long.
+ */
 export async function lastStop(
   runner: Runner,
   session: Session,

@@ -25,7 +25,7 @@ function open(bytes: Uint8Array, signal: AbortSignal | null | undefined): Respon
   );
 }
 
-/** Reads a stream in the background; returns what it said so far. */
+/** Reads a stream in the background; returns its events so far. */
 function read(fetching: typeof fetch, gone: AbortController, options: StreamOptions = {}) {
   const said: string[] = [];
   const thread = connect({ url: "http://127.0.0.1:1", fetch: fetching }).open("t");

@@ -36,7 +36,7 @@ export type Change =
 /** Everything that a stream yields. `isThreadEvent` tells the events of the thread from those of the line. */
 export type StreamEvent = BelayEvent | ConnectionEvent | LiveEvent | ResetEvent | Change;
 
-/** Where a stream begins, and what it carries. */
+/** The beginning of a stream, and its contents. */
 export interface StreamOptions {
   /** The seq of the last fact that the reader has; all facts by default. */
   readonly after?: number | undefined;

@@ -53,20 +53,20 @@ export function foldDraft(view: ThreadView, event: Draft): DraftView {
   }
 }
 
-/** Returns what is left of `draft` once the agent at `path` has an answer on record. */
+/** Returns the rest of `draft` once the agent at `path` has an answer on record. */
 export function answeredDraft(draft: DraftView, path: string): DraftView {
   const { wait, ...rest } = draft;
   const answers = draft.answers.filter(({ runPath }) => runPath !== path);
   return { ...rest, answers, gap: false, ...(wait !== undefined && wait.runPath !== path && { wait }) };
 }
 
-/** Returns what is left of `draft` once the agent at `path` has its summary: its model waits no more. */
+/** Returns the rest of `draft` once the agent at `path` has its summary: its model no longer waits. */
 export function summedDraft(draft: DraftView, path: string): DraftView {
   const { wait, ...rest } = draft;
   return wait?.runPath === path ? rest : draft;
 }
 
-/** Returns what is left of `draft` once a call has ended. */
+/** Returns the rest of `draft` once a call has ended. */
 export function endedDraft(draft: DraftView, callId: string): DraftView {
   if (!draft.progress.some((each) => each.callId === callId)) return draft;
   return { ...draft, progress: draft.progress.filter((each) => each.callId !== callId) };
@@ -125,7 +125,7 @@ function voided(answer: DraftAnswer, attempt: number): DraftAnswer {
   return { ...answer, attempt, text: "", reasoning: "", missing: 0, superseded: more, inputs: [] };
 }
 
-/** Adds a piece that begins at `offset` of the whole text. Pieces may repeat what is known, or leave a hole. */
+/** Adds a piece that begins at `offset` of the whole text. Pieces may repeat known text, or leave a hole. */
 function withText(answer: DraftAnswer, piece: string, offset: number): DraftAnswer {
   const { text, missing } = answer;
   const end = text.length + missing;

@@ -96,7 +96,7 @@ function decisionIn({ by, at, answer, digest, rule }: FactOf<"request-answered">
   }
 }
 
-/** What the pause waits for, then the open requests. */
+/** Returns the interrupts of the pause, then the open requests. */
 export function listInterrupts(next: NextView, pause: readonly Interrupt[] = next.interrupts): void {
   const own = pause.filter((each) => !isRequest(each)).map((each) => ({ ...each, approvals: [] }));
   const open = next.requests.flatMap(({ runPath: _path, decision, refused: _refused, ...interrupt }) =>

@@ -1,4 +1,4 @@
-// Runs, their segments, agents and what they say.
+// Runs, their segments, agents and messages.
 
 import type { PauseType, SessionState } from "@belay/core";
 import { addUsage } from "./add-usage.ts";

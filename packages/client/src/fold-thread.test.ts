@@ -87,7 +87,7 @@ test("L2: messages, state and interrupts are those of the session", async () => 
   await runner.close();
 });
 
-test("L2: the fold shows what ran against what was asked, every approval, and the receipt of the stop", async () => {
+test("L2: the fold shows the arguments that ran beside the model's, every approval, and the receipt of the stop", async () => {
   const { facts, runner } = await eventfulThread();
   const view = fold(facts);
   expect(view.calls).toMatchObject([
@@ -194,7 +194,7 @@ test("S4: calls that a stop held are held; new input closes them as not executed
   await runner.close();
 });
 
-test("V6: a running thread whose owner was lost shows as paused by a crash, until its next fact", () => {
+test("V6: after `owner-lost` a running thread shows as paused by a crash, until its next fact", () => {
   const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "a", runPath: "a" };
   const running = fold([
     { type: "state", state: "initialized", seq: 1, ...base },
@@ -221,7 +221,7 @@ test("unknown types are passed over", () => {
   expect(view).toMatchObject({ head: 3, first: 1, runId: "r" });
 });
 
-test("a fold of 10,000 facts shares what did not change", async () => {
+test("a fold of 10,000 facts shares unchanged parts", async () => {
   const { session, runner, store } = await openKit(() => "Yes.", {});
   for (let i = 0; i < 3; i += 1) await session.run(`Question ${i}`).result;
   const sample = await factsOf(store);

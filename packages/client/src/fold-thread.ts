@@ -43,7 +43,7 @@ export function foldThread(view: ThreadView, event: BelayEvent): ThreadView {
   return next;
 }
 
-/** Returns the state to show: a running thread whose owner was lost is paused by a crash. */
+/** Returns the state to show: after `owner-lost` a running thread is paused by a crash. */
 export function shownState(view: ThreadView): {
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
@@ -54,7 +54,10 @@ export function shownState(view: ThreadView): {
     : { state: "paused", pauseType: "crash" };
 }
 
-/** Returns the messages of the root agent with the answer that streams now as the last one, joined with the cut one that it continues. */
+/**
+ * Returns the messages of the root agent with the answer that streams now as the last one, joined with the cut one that it
+ * continues.
+ */
 export function shownMessages(view: ThreadView): readonly Message[] {
   const { messages, draft, agents } = view;
   const root = agents.find(({ path }) => !path.includes("/"));

@@ -77,7 +77,7 @@ export function reject(reason: string): Answer {
   return { type: "reject", reason };
 }
 
-/** Answers a question, or stands for the result of a call that then does not run. */
+/** Answers a question, or gives the result of a call, which then does not run. */
 export function respond(value: unknown): Answer {
   return { type: "respond", value: value as never };
 }

@@ -49,7 +49,7 @@ export interface ThreadView {
   readonly messages: readonly Message[];
   /** All calls of all agents, in the order of their messages. */
   readonly calls: readonly CallView[];
-  /** What a pause waits for, and every open request. Requests past their `expiresAt` stay until their end is on record. */
+  /** The interrupts of a pause, and every open request. Requests past their `expiresAt` stay until their end is on record. */
   readonly interrupts: readonly OpenInterrupt[];
   /** Inputs on record as waiting: steers, observed messages and inputs of the next run. */
   readonly waiting: readonly WaitingInput[];
@@ -96,7 +96,7 @@ export interface CallView {
   /** Set if a hook changed them. */
   readonly changedBy?: "hook";
   /**
-   * `received`: on record, about to start · `asked`: waits for a person · `running` · `held`: runs on continue, and is told
+   * `received`: on record, about to start · `asked`: waits for a person · `running` · `held`: runs on continue, and reads
    * "not executed" on new input · `ended`.
    */
   readonly state: "received" | "asked" | "running" | "held" | "ended";
@@ -123,7 +123,7 @@ export interface CallView {
   readonly dropped?: true;
   /** The keys of its recorded steps. */
   readonly steps: readonly string[];
-  /** Where the call stands apart from open requests. */
+  /** The position of the call, without its open requests. */
   readonly phase: "received" | "running" | "held" | "ended";
 }
 
@@ -251,7 +251,7 @@ export interface AgentView {
   readonly answered: number;
 }
 
-/** What is not on record yet. It is lost on reload and is not equal for all readers. */
+/** The part of the view that is not on record yet. It is lost on reload and differs between readers. */
 export interface DraftView {
   /** Answers that stream now: at most one for each agent. */
   readonly answers: readonly DraftAnswer[];

@@ -156,7 +156,7 @@ export class ClientThread {
     }
   }
 
-  /** Facts from a cursor on, then what happens; over lost lines. Ends with the signal, or if the server refuses. */
+  /** Streams facts from a cursor on, then live events; over lost connections. Ends with the signal, or if the server refuses. */
   async *events(options: StreamOptions = {}): AsyncGenerator<StreamEvent> {
     const release = options.changes ? this.#hints.carry() : undefined;
     try {

@@ -12,7 +12,7 @@ interface InboxSnapshot {
   readonly loaded: boolean;
   /** Answered here; hidden before the server says so. */
   readonly hidden: ReadonlySet<string>;
-  /** Why an answer or the list was refused; for an answer that was too late it says who decided. */
+  /** Why an answer or the list was refused; for an answer that was too late it names the person that decided. */
   readonly error: RequestError | undefined;
 }
 

@@ -32,7 +32,7 @@ export function App({ loginProblem }: { loginProblem: string | undefined }) {
   );
 }
 
-/** Nothing is read before the server has said who this is. */
+/** Nothing is read before the server has named the person. */
 function Gate({ loginProblem }: { loginProblem: string | undefined }) {
   const { data, error, refetch } = useQuery(me);
   const [at] = useLocation();
@@ -73,7 +73,7 @@ function Gate({ loginProblem }: { loginProblem: string | undefined }) {
   );
 }
 
-/** Draws nothing. It is there only for a person that has logged in. */
+/** Draws nothing. It exists only for a person that has logged in. */
 function Notifications() {
   useNotifications();
   return null;

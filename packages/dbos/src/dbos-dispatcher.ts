@@ -229,7 +229,7 @@ function oncePresent(): (send: () => Promise<void>) => Promise<void> {
   };
 }
 
-/** Tries until PostgreSQL has the wake: as long as this workflow has not ended, the wake before it is there. */
+/** Tries until PostgreSQL has the wake: as long as this workflow has not ended, the wake before it exists. */
 async function untilSent(send: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

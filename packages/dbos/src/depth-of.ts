@@ -25,7 +25,7 @@ export async function depthOf({ url, schema, queue }: Place): Promise<{ waiting:
     const [{ waiting, oldest }] = rows;
     return { waiting, ...(oldest !== null && { oldestAt: Number(oldest) }) };
   } catch (error) {
-    // Nobody has served yet.
+    // No process has served yet.
     if (isGone(error)) return { waiting: 0 };
     throw error;
   } finally {

@@ -1,5 +1,5 @@
-// The work that DBOS leaves to its user: it forgets no finished wake by itself, and gives back no wake of a process that was
-// killed. A process that serves holds a lock of its database session; a wake whose process holds none is enqueued again.
+// The work that DBOS leaves to its user: it deletes no finished wake, and returns no wake of a process that was
+// killed. A process that serves holds a lock of its database session; a wake of a process without a lock is enqueued again.
 import { pause } from "@belay/core/dispatch";
 import pg from "pg";
 
@@ -99,7 +99,7 @@ async function lockedSession({ url, executor }: KeepUp): Promise<pg.Client> {
   return session;
 }
 
-/** Enqueues again the wakes of processes whose lock is free, and those that DBOS took for this process and never began. */
+/** Enqueues again the wakes of processes without a lock, and those that DBOS took for this process and never began. */
 async function giveBack(session: pg.Client, { schema, queue, executor, running }: KeepUp): Promise<void> {
   const table = `"${schema}".workflow_status`;
   const back = `UPDATE ${table} SET status = 'ENQUEUED', started_at_epoch_ms = NULL, owner_xid = NULL

@@ -9,9 +9,9 @@ import { confirmed, type Dispatcher, deliver, type EngineWake, pause, slots, wak
 import { createEndpointHandler, service } from "@restatedev/restate-sdk";
 import { addWithResolvers } from "./add-with-resolvers.ts";
 
-/** A run may take hours, and Restate hears nothing of it in that time. */
+/** A run may take hours, and Restate gets no sign of it in that time. */
 const LONGEST = { hours: 24 * 365 };
-/** How often a worker asks whether Restate still knows the service: its data may have been deleted. */
+/** The interval at which a worker checks that Restate still has the service: its data may have been deleted. */
 const REGISTERED_MS = 2_000;
 /** How long a process that ends waits for its last answers to be read. */
 const LAST_WORDS_MS = 2_000;
@@ -22,7 +22,7 @@ export interface RestateDispatcherOptions {
   readonly ingress: string;
   /** The admin API of Restate, for example `http://127.0.0.1:9070`. A process that serves registers itself there. */
   readonly admin: string;
-  /** Where a process that serves listens for Restate. Default: a free port on 127.0.0.1. */
+  /** The address at which a process that serves listens for Restate. Default: a free port on 127.0.0.1. */
   readonly listen?: { readonly port?: number; readonly host?: string };
   /**
    * The address at which Restate reaches the processes that serve: with more than one process that of the balancer before

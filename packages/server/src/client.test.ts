@@ -45,7 +45,7 @@ test("a guarded stop hits its own segment, and a resume with input is a new one"
   expect(await run.interrupt()).toMatchObject({ accepted: false });
 });
 
-test("the inbox stays true, and an answer that came too late says who was faster", async () => {
+test("the inbox stays true, and the refusal of a late answer names the faster person", async () => {
   const model = scriptedModel([[{ call: "pay", args: { euros: 900 } }], "Done."]);
   const runner = createRunner({ agent: agent({ name: "support", model, tools: [pay] }) });
   await using server = await startServer({ runner, user: "anna" });
@@ -101,7 +101,7 @@ test("a stream continues over a server that goes away and comes back", async () 
   expect(states).toEqual(["connecting", "open", "lost", "connecting", "open"]);
 });
 
-test("a write whose answer breaks off is repeated under its key: one run", async () => {
+test("a write without its whole answer is repeated under its key: one run", async () => {
   const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel(["One.", "Two."]) }) });
   await using server = await startServer({ runner });
   let breaks = 1;

@@ -20,7 +20,7 @@ const comesTo = (server: TestServer, state: string) =>
 const requestId = async (server: TestServer): Promise<string> => (await server.get("/inbox")).body.items[0].id;
 
 interface Case {
-  /** The turns of the model, and what happens to thread t before the request. */
+  /** The turns of the model, and the acts on thread t before the request. */
   readonly turns: Parameters<typeof scriptedModel>[0];
   readonly before?: (server: TestServer) => Promise<unknown>;
   readonly path: string | ((server: TestServer) => Promise<string>);

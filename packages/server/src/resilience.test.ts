@@ -116,7 +116,7 @@ test("many answers stand alone: one refusal stops no other", async () => {
   ]);
 });
 
-test("with four eyes the person who started a run does not answer for it", async () => {
+test("with four eyes the person that started a run does not answer for it", async () => {
   const people: Record<string, Login> = {
     anna: { user: "anna", role: ["operator", "approver"] },
     ben: { user: "ben", role: "approver" },
@@ -153,7 +153,7 @@ describe("tenants beyond the limit", () => {
     tenant: request.headers.get("x-tenant") ?? "none",
   });
 
-  test("a store that fails while a runner is let go of ends neither a request nor the process", async () => {
+  test("a store that fails while a runner is released ends neither a request nor the process", async () => {
     const failures: unknown[] = [];
     const make = (tenant: string) => {
       const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }), tenant });
@@ -281,7 +281,7 @@ describe("readers", () => {
     await closing;
     await server[Symbol.asyncDispose]();
     await using next = await startServer({ runner: make() });
-    // The worker of the next server moves what the first let go of.
+    // The worker of the next server moves the threads that the first released.
     await expect.poll(async () => (await next.get("/threads/t")).body.state, { timeout: 10_000 }).toBe("completed");
   });
 });

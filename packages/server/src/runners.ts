@@ -1,5 +1,5 @@
 // The runners of the server: one, or one for each tenant, made when the tenant is first met. A runner that was not used for
-// long is let go of, but never while it serves a request or a stream, or runs a thread.
+// long is released, but never while it serves a request or a stream, or runs a thread.
 
 import type { Runner } from "@belay/core";
 

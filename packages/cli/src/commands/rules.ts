@@ -1,6 +1,6 @@
-// belay rules: the calls that run without asking, those that never run, and the source of each rule. The built-in rules and those of the file come
-// first, then the remembered rules: here, in every folder, in other folders. Rules of earlier releases are about no
-// folder and do not apply; they are listed to be kept for a folder, or removed.
+// belay rules: the calls that run without asking, those that never run, and the source of each rule. The built-in rules and
+// those of the file come first, then the remembered rules: here, in every folder, in other folders. Rules of earlier releases
+// are about no folder and do not apply; they are listed to be kept for a folder, or removed.
 
 import { realpathSync } from "node:fs";
 import type { Json, PermissionRule, RememberedRule, Runner } from "@belay/core";

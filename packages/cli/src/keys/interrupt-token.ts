@@ -50,7 +50,10 @@ export class InterruptToken {
     return this.#stopping;
   }
 
-  /** Waits for a stop: resolves to true once one is triggered, to false if `timeoutMs` pass first. Without it, waits as long as it takes. */
+  /**
+   * Waits for a stop: resolves to true once one is triggered, to false if `timeoutMs` pass first. Without it, waits as long as
+   * it takes.
+   */
   wait(timeoutMs?: number): Promise<boolean> {
     if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
       throw new RangeError(`wait() takes a number of milliseconds, 0 or more, not ${String(timeoutMs)}`);

@@ -97,7 +97,10 @@ function serverOf(given: Fields, file: string, name: string, env: Env): ServerCo
   throw refuse("it needs either a command or a url");
 }
 
-/** Replaces `${NAME}` by the variable of the environment, and `${NAME:-else}` by the variable or the default: keys need not stand in the file. */
+/**
+ * Replaces `${NAME}` by the variable of the environment, and `${NAME:-else}` by the variable or the default: keys need not
+ * stand in the file.
+ */
 function expand(text: string, env: Env, missing: (variable: string) => Error): string {
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_, variable: string, otherwise?: string) => {
     const value = env[variable] ?? otherwise;

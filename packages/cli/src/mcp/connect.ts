@@ -1,5 +1,5 @@
-// All servers of the config, side by side. A server that does not start is reported, and the others work. No server is awaited by those
-// that come up sooner.
+// All servers of the config, side by side. A server that does not start is reported, and the others work. No server is awaited
+// by those that come up sooner.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";

@@ -1,7 +1,10 @@
 import { type Stats, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** Whether the file system takes `A` and `a` for the same name. A name without letters does not show it: then the platform decides. */
+/**
+ * Whether the file system takes `A` and `a` for the same name. A name without letters does not show it: then the platform
+ * decides.
+ */
 export function ignoresCase(folder: string): boolean {
   const name = basename(folder);
   const other = name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase();

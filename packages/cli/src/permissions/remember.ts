@@ -5,7 +5,10 @@ import { escapeStars } from "./escape-stars.ts";
 import type { FolderRule } from "./folder-rules.ts";
 import { commandPrefix } from "./shell-command.ts";
 
-/** `folder`: this very call, in this folder. `prefix`: commands that begin like it, in this folder. `everywhere`: this very call, in every folder. */
+/**
+ * `folder`: this very call, in this folder. `prefix`: commands that begin like it, in this folder. `everywhere`: this very
+ * call, in every folder.
+ */
 export type Scope = "folder" | "prefix" | "everywhere";
 
 /** The call that was approved. */

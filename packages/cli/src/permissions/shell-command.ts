@@ -31,7 +31,10 @@ const AND_THEN = new Set(["run", "exec", "compose", "dlx", "x"]);
 const WORD = /^[A-Za-z][A-Za-z0-9:_-]*$/;
 const LONGEST = 3;
 
-/** The beginning of a command that may stand for others like it, as a pattern: `npm test *`; undefined where none is safe to offer. */
+/**
+ * The beginning of a command that may stand for others like it, as a pattern: `npm test *`; undefined where none is safe to
+ * offer.
+ */
 export function commandPrefix(command: string): string | undefined {
   const { parts, hidden } = commandParts(command);
   const [only = ""] = parts;

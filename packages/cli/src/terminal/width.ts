@@ -8,7 +8,10 @@ const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 
 const betweenWords = /(?<= )(?! )/;
-/** Also between characters of scripts that have no blanks; a closing sign stays with the text before it, an opening one with the text after it. */
+/**
+ * Also between characters of scripts that have no blanks; a closing sign stays with the text before it, an opening one with the
+ * text after it.
+ */
 const betweenWideOnes =
   /(?<= )(?! )|(?<=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}、。，；：？！）」』》])(?=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}（「『《])/u;
 

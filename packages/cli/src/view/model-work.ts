@@ -1,5 +1,5 @@
-// The present work of the model, from the drafts of the thread: waiting for another try or a summary, reasoning, writing the arguments
-// of a call.
+// The present work of the model, from the drafts of the thread: waiting for another try or a summary, reasoning, writing the
+// arguments of a call.
 
 import type { DraftAnswer, DraftView } from "@belay/client";
 import { ownAnswer } from "./from-thread.ts";

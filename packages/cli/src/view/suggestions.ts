@@ -26,7 +26,10 @@ export function tourHint(view: View, { demo }: Texts): string | undefined {
   return step === undefined ? undefined : demo.steps[step - 1];
 }
 
-/** Returns the next step by the state of the thread: stop, say something else, approve, go back. A rewind ends the tour: it opens another thread. */
+/**
+ * Returns the next step by the state of the thread: stop, say something else, approve, go back. A rewind ends the tour: it
+ * opens another thread.
+ */
 function tourStep(view: View, tour: string): 1 | 2 | 3 | 4 | undefined {
   if (!view.demo || view.epoch > 0) return undefined;
   const blocks = view.transcript.slice(0);

@@ -1,4 +1,4 @@
-// The agents of this server: what each is made of, what its tools may do.
+// The agents of this server: the parts of each, and the permissions of its tools.
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

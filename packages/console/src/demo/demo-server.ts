@@ -54,7 +54,7 @@ async function begin({ crash, delayMs = CALM_MS, tour = true }: DemoSettings): P
   const { store, close } = await openStore(folder);
   const pace = { delayMs: 0 };
   const runner = createRunner({ agents: demoAgents(pace), store } as never) as unknown as AnyRunner;
-  // The crashed import stays for the visitor to resume: the server works for nobody.
+  // The crashed import stays for the visitor to resume: the server has no worker.
   const auth = (request: Request) => ({ user: userOf(request), role: roles[userOf(request)] ?? [] });
   const server = belayServer({ runner: runner as never, auth, work: false });
   const ask = async (person: string, method: string, path: string, body?: unknown) => {

@@ -1,5 +1,5 @@
-// A model without a provider. A plan says what to do about a question, given the results so far: it needs no memory, so a
-// run that was stopped anywhere continues from the history it is sent.
+// A model without a provider. A plan decides the answer to a question from the results so far: it needs no memory, so a run that was
+// stopped anywhere continues from the history in its request.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Json, type Message, type Model, type ModelEvent, messageText } from "@belay/core";

@@ -14,7 +14,7 @@ type Body = any;
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-/** Starts a thread and waits until it rests, whatever that means for it. */
+/** Starts a thread and waits until it rests, in any state. */
 async function begin(people: People, person: string, agent: string, threadId: string, input: string): Promise<void> {
   await people.post(person, "/threads", { threadId, agent, input });
   await rest(people, threadId);
@@ -52,7 +52,7 @@ async function zugspitze(people: People): Promise<void> {
   await rest(people, "zugspitze");
 }
 
-/** A stop while the bank does not listen: the transfer ends after the stop, and the mail is held. */
+/** A stop while the bank ignores it: the transfer ends after the stop, and the mail is held. */
 async function lateTransfer(people: People): Promise<void> {
   const input = "Transfer the refund of order B, then write to the customer.";
   await people.post("anna", "/threads", { threadId: "transfer", agent: "support", input });

@@ -1,5 +1,5 @@
-// Go back: a new thread from a point of this one. What happened after the point is not undone, so it is shown first, and a
-// person confirms to have seen it.
+// Go back: a new thread from a point of this one. Effects after the point are not undone, so they are shown first, and a
+// person confirms to have seen them.
 
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";

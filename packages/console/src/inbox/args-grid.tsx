@@ -19,7 +19,7 @@ export function textOfValue(value: Json | undefined): string {
   return typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? "");
 }
 
-/** The value that a text stands for: text stays text, everything else is JSON. */
+/** Returns the value of a text: text stays text, everything else is JSON. */
 export function valueOfText(text: string, was: Json | undefined): { ok: true; value: Json } | { ok: false } {
   if (typeof was === "string") return { ok: true, value: text };
   try {

@@ -1,4 +1,4 @@
-// One request, to decide. Arguments first; then what the asker shows, who has approved which digest, until when. Space and
+// One request, to decide. Arguments first; then the context of the request, the approvals with their digests, the deadline. Space and
 // Enter never approve, keys are dead for a moment after the card appears, and a destructive call needs a second press.
 
 import type { Json } from "@belay/core";

@@ -51,7 +51,7 @@ export function toolNamed(
   return undefined;
 }
 
-/** A diff among what the asker shows, whichever way it is given. */
+/** Returns the diff in the context of a request, in any of its forms. */
 export function diffIn(
   context: unknown,
 ): { name: string | undefined; unified?: string; before?: string; after?: string } | undefined {

@@ -84,7 +84,7 @@ function Confirm({ how, chosen, onClose }: ConfirmProps) {
   const t = useTexts();
   const [reason, setReason] = useState("");
   const [state, setState] = useState<"asks" | "sending" | ReadonlyMap<string, Problem | undefined>>("asks");
-  // The list behind it changes; the person decides about what it has read.
+  // The list behind it changes; the person decides about the items that it has read.
   const [rows] = useState(() => chosen.map((each) => ({ ...each, out: leftOut(t, how, each) })));
   const counted = rows.filter(({ out }) => out === undefined);
   const shownAt = useRef(0);

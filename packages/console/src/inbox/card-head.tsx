@@ -80,7 +80,7 @@ function WhyAsked({ ask }: { ask: Ask }) {
 const Diff = lazy(() => import("../parts/diff.tsx").then((module) => ({ default: module.Diff })));
 const UnifiedDiff = lazy(() => import("../parts/diff.tsx").then((module) => ({ default: module.UnifiedDiff })));
 
-/** What the asker shows besides the arguments: a diff as a diff, anything else as it is. */
+/** The context of a request: a diff as a diff, anything else as it is. */
 export function Shown({ ask }: { ask: Ask }) {
   const { context } = ask;
   const diff = diffIn(context);

@@ -1,4 +1,4 @@
-// What became of a request: the person, the moment, the way. A card that was decided elsewhere turns into this, in place.
+// The decision on a request: the person, the moment, the kind. A card that was decided elsewhere turns into this, in place.
 
 import { Link } from "wouter";
 import { Icon, type IconName } from "../parts/icon.tsx";

@@ -1,5 +1,5 @@
-// Notifications of the browser about requests that this person may answer, if the person has asked for them. Only for what
-// is asked while the page is out of sight: what is seen needs no second word.
+// Notifications of the browser about requests that this person may answer, if the person has asked for them. Only for requests
+// that are raised while the page is out of sight: a visible one needs no notification.
 
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";

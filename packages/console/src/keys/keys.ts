@@ -20,7 +20,7 @@ export function holdKeys(): void {
 }
 
 /**
- * Binds keys while the component is there. Names: "a", "?", "Escape", "mod+.", "mod+shift+.", "alt+Enter", and "g i" for
+ * Binds keys while the component is mounted. Names: "a", "?", "Escape", "mod+.", "mod+shift+.", "alt+Enter", and "g i" for
  * one after the other. `mod` is ⌘ on a Mac and Ctrl elsewhere.
  */
 export function useKeys(keys: KeyMap): void {

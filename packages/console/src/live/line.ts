@@ -34,7 +34,7 @@ class Line {
   #hints = new Set<string>();
   #hintsDue = false;
   #started = false;
-  /** The thread whose events the server refuses: it is unknown, or damaged. Hints are followed alone meanwhile. */
+  /** The thread whose events the server refuses: it is unknown, or damaged. Only hints are followed in the meantime. */
   #refused: string | undefined;
   /** Whether a hidden tab keeps its connection. */
   staysAwake: () => boolean = () => false;
@@ -84,7 +84,7 @@ class Line {
     if (this.#wanted !== threadId) return;
     this.#wanted = undefined;
     this.#refused = undefined;
-    // What was read is read again next time: a store that nothing fills would grow old unseen.
+    // Data is read again next time: a store without updates would grow old unseen.
     this.#stores.delete(threadId);
     if (this.#started) this.retry();
   }
@@ -116,7 +116,7 @@ class Line {
       if (abort.signal.aborted) return;
       const problem = asProblem(error);
       if (store === undefined || !isFinal(problem) || problem.status === 401) return this.#lost(problem);
-      // The page says what is wrong with this thread; the lists stay live.
+      // The page shows the fault of this thread; the lists stay live.
       this.#refused = store.threadId;
       this.#open();
     });

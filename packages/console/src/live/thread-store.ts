@@ -1,4 +1,4 @@
-// One thread as this page follows it: its facts from some seq on, and the one fold of them. Readers are told at most ten
+// One thread as this page follows it: its facts from some seq on, and the one fold of them. Readers are called at most ten
 // times a second, with a frame of the browser, however fast deltas arrive.
 
 import { emptyThread, foldThread, type ThreadView } from "@belay/client";
@@ -11,7 +11,7 @@ export interface ThreadShown {
   readonly view: ThreadView;
   /** In order, without holes; the first may have any seq. */
   readonly facts: readonly Fact[];
-  /** The replay is over: what follows happens now. */
+  /** The replay is over: later events are live. */
   readonly live: boolean;
 }
 
@@ -58,7 +58,7 @@ export class ThreadStore {
     this.#tell();
   }
 
-  /** Puts older facts before the ones that are there, and folds all of them anew. */
+  /** Puts older facts before the present ones, and folds all of them anew. */
   addEarlier(facts: readonly Fact[]): void {
     const first = this.#facts[0]?.seq ?? Number.POSITIVE_INFINITY;
     const { draft } = this.#view;

@@ -8,7 +8,7 @@ export function useLine(): LineState {
   return useSyncExternalStore(line.subscribe, line.read);
 }
 
-/** True while what the page shows may be old and nothing can be sent. */
+/** True while the page may be old and nothing can be sent. */
 export function useOffline(): boolean {
   return useLine().is === "offline";
 }

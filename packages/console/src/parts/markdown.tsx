@@ -1,4 +1,4 @@
-// What people and models say, as Markdown. Plain until the parser is loaded; a text too long to parse stays plain.
+// Text of people and models, as Markdown. Plain until the parser is loaded; a text too long to parse stays plain.
 
 import { memo, useEffect, useState } from "react";
 import { SeenText } from "./seen-text.tsx";

@@ -1,4 +1,4 @@
-// Text from models, tools and names, for reading what a machine will do: characters that cannot be seen, or that turn the
+// Text from models, tools and names, for reading the work of a machine: characters that cannot be seen, or that turn the
 // order of others, stand there as their code. Very long text is cut until a person asks for all of it.
 
 import { Fragment, useState } from "react";

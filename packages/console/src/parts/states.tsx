@@ -1,4 +1,4 @@
-// What a page shows when it has nothing, not yet, or not for this person.
+// The states of a page: empty, loading, or not for this person.
 
 import type { ReactNode } from "react";
 import { useTexts } from "../texts/texts.ts";

@@ -1,4 +1,4 @@
-// Short words about what just happened. Read out politely; each goes by itself.
+// Short messages about the last event. Read out politely; each disappears after a moment.
 
 import { useSyncExternalStore } from "react";
 import { Icon, type IconName } from "./icon.tsx";

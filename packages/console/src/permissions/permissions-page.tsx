@@ -1,4 +1,4 @@
-// What would happen to a call, by which rule; and the rules that people's answers left behind.
+// The verdict on a call, with its rule; and the rules that people's answers left behind.
 
 import type { Json } from "@belay/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-// Two lines on each page of the demo: what to try here. Nowhere else.
+// Two lines on each page of the demo: things to try here. Only in the demo.
 
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "../parts/button.tsx";
@@ -11,7 +11,7 @@ import { request } from "../wire/request.ts";
 
 type Hinted = "inbox" | "threads" | "fork" | "agents" | "permissions";
 
-/** Two lines about the page, or about a thread as it stands. */
+/** Two lines about the page, or about the present state of a thread. */
 export function DemoHint({ page, standing }: { page: Hinted | "thread"; standing?: Standing | undefined }) {
   const t = useTexts();
   const { data } = useQuery(me);

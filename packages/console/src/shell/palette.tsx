@@ -1,4 +1,4 @@
-// ⌘K: pages, threads by title, and what can be set. Arrow keys move, Enter goes there.
+// ⌘K: pages, threads by title, and settings. Arrow keys move, Enter goes there.
 
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";

@@ -1,4 +1,4 @@
-// Who is looking, and what the server lets this person do. A button that is not allowed stays, and says which role it needs.
+// The person at the page, and its rights by the server. A button that is not allowed stays, and says which role it needs.
 
 import { useQuery } from "@tanstack/react-query";
 import { useOffline } from "../live/use-live.ts";
@@ -14,7 +14,7 @@ export function useMe(): Me | undefined {
   return useQuery(me).data;
 }
 
-/** Why this person cannot do what needs `role` now; undefined if nothing stands against it. */
+/** Returns why this person cannot act in `role` now; undefined if it can. */
 export function useRefusal(role: Role): string | undefined {
   const who = useMe();
   const isOffline = useOffline();

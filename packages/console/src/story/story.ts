@@ -1,4 +1,4 @@
-// A thread as a list of rows to read, in the order of its facts. What happened to a call, a stop or a request comes from
+// A thread as a list of rows to read, in the order of its facts. The outcome of a call, a stop or a request comes from
 // the fold; the facts give the order. Pure.
 
 import type { CallView, DraftAnswer, RequestView, StopView, ThreadView } from "@belay/client";
@@ -366,7 +366,7 @@ function drafted(answer: DraftAnswer, view: ThreadView, begins: boolean): Row[] 
   ];
 }
 
-/** The calls that run on continue, and are told "not executed" if a person says something else. */
+/** The calls that run on continue, and read "not executed" after another input of a person. */
 export function heldCalls(view: ThreadView): readonly CallView[] {
   return view.calls.filter(({ state }) => state === "held");
 }

@@ -1,4 +1,4 @@
-// What a newcomer does with the console, from the first look on: sees a run stream, stops it, reads the receipt, continues,
+// The acts of a newcomer in the console, from the first look on: sees a run stream, stops it, reads the receipt, continues,
 // approves an edited call, answers a question, forks with the effects in view. By mouse, by keys alone, or by finger; in
 // either language.
 
@@ -37,7 +37,7 @@ export class Newcomer {
     return this.#page.getByRole("navigation", { name: this.#t.nav.main }).getByRole("link", { name });
   }
 
-  /** Presses what is there to press: with the pointer, or by Tab and `key`. */
+  /** Presses a control: with the pointer, or by Tab and `key`. */
   async #press(what: Locator, key = "Enter"): Promise<void> {
     const { hand } = this.#way;
     await what.waitFor();
@@ -147,7 +147,7 @@ export class Newcomer {
     }
     await page.getByRole("heading", { name: escaped(this.#t.decided.approved("anna")) }).waitFor();
     await this.#press(page.getByRole("link", { name: escaped(this.#t.card.openThread) }).last());
-    // What the model asked against what ran, and the person between them.
+    // The model's arguments beside those that ran, and the person between them.
     await page.getByText(this.#t.call.changedBy("anna")).waitFor();
     const call = page.locator(".call", { hasText: "refund" }).first();
     expect(await call.innerText()).toMatch(/900\s+90/);

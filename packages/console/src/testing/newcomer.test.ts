@@ -1,5 +1,5 @@
 // The tour in a real browser, with the real server and real runs: decisions, roles, a lost connection, hostile text, a phone.
-// What a newcomer does from the first look on is in newcomer.sweep.
+// The acts of a newcomer from the first look on are in newcomer.sweep.
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -131,7 +131,7 @@ describe("deciding", () => {
 });
 
 describe("a connection", () => {
-  test("a lost connection is said, and what was missed comes by the cursor", async () => {
+  test("a lost connection is shown, and missed events come by the cursor", async () => {
     const { page, context, errors } = await visit("anna");
     await page.goto(`${console_.url}/threads/zugspitze`);
     await page.getByText("The hut is booked for two").waitFor();
@@ -157,7 +157,7 @@ describe("a connection", () => {
 });
 
 describe("hostile text", () => {
-  test("neither runs nor hides, whatever a person, a model or a tool says", async () => {
+  test("neither runs nor hides, in any text of a person, a model or a tool", async () => {
     const { page, context, errors } = await visit("anna");
     const line = "x".repeat(900_000);
     const input = `<img src=x onerror="window.hit=1"><script>window.hit=1</script> [pay](javascript:window.hit=1) [bank](https://evil.example/a) **bold** ![i](https://evil.example/i.png)\n\u202Eevil\u200B\n${"<b>"}`;

@@ -1,4 +1,4 @@
-// Threads that a tour does not have: damaged ones, one whose agent has changed, a model that fails in mid-answer, calls with
+// Threads that a tour does not have: damaged ones, one with a changed agent, a model that fails in mid-answer, calls with
 // hostile text. The store is a real SQLite file, damaged between two runners as a disk would.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -177,7 +177,7 @@ export async function openOddSite(): Promise<OddSite> {
   };
 }
 
-/** One letter of a recorded answer and one of an open request are no longer the ones that were written. */
+/** One letter of a recorded answer and one of an open request differ from the written ones. */
 async function damage(folder: string): Promise<void> {
   const { db, close } = await openStore(folder);
   db.exec(

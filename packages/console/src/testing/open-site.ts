@@ -1,4 +1,4 @@
-// A web handler on a free port of this machine, whose connections a test can break.
+// A web handler on a free port of this machine, with connections that a test can break.
 
 import { once } from "node:events";
 import type { Server } from "node:http";

@@ -35,9 +35,9 @@ export interface Scene {
   readonly as?: string;
   /** "loading": the server never answers; "error": it answers with a problem; "login": it does not know the person. */
   readonly wire?: "loading" | "error" | "login";
-  /** What happens to the site before anybody looks, once for all pictures of the scene. */
+  /** The acts on the site before the first picture, once for all pictures of the scene. */
   prepare?(sites: Sites): Promise<unknown>;
-  /** What the person does on the page. */
+  /** The acts of the person on the page. */
   act?(page: Page, sites: Sites): Promise<unknown>;
   /** Puts back what `act` did, on the same page. */
   after?(page: Page, sites: Sites): Promise<unknown>;
@@ -84,7 +84,7 @@ const visible: readonly (readonly [string, string])[] = [
   ["permissions", "/permissions"],
 ];
 
-/** In this order: what changes a site comes after what needs it unchanged. */
+/** In this order: scenes that change a site come after those that need it unchanged. */
 export const scenes: readonly Scene[] = [
   { name: "inbox", site: "full", path: "/inbox" },
   {

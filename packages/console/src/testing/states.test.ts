@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe("damage", () => {
-  test("a thread whose row cannot be read has its row in the list, with the way to repair it", async () => {
+  test("a thread with an unreadable row is in the list, with the way to repair it", async () => {
     await page.goto(`${site.url}/threads`);
     const row = page.getByRole("row", { name: /Damaged/ });
     await row.waitFor();
@@ -43,7 +43,7 @@ describe("damage", () => {
     expect(await violations(page)).toEqual([]);
   });
 
-  test("a thread that cannot be read says where, stays, and is repaired into a new one that says what is lost", async () => {
+  test("an unreadable thread names the place, stays, and is repaired into a new one that names the loss", async () => {
     await page.goto(`${site.url}/threads/ledger`);
     await page.getByRole("heading", { name: "Thread ledger cannot be read to its end" }).waitFor();
     await page.getByText("damaged at 6").waitFor();
@@ -166,7 +166,7 @@ test("a hostile tool name, reason, file name and key of an argument are read as 
       expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(width);
       expect(await page.evaluate(() => (window as { hit?: number }).hit), path).toBeUndefined();
       expect(await page.locator("main img, main script").count(), path).toBe(0);
-      // No letter that turns or hides others is left in what a person reads before deciding.
+      // No letter that turns or hides others is left in the text that a person reads before a decision.
       const shown = await page.locator("main").innerText();
       expect(shown.match(/[\u202A-\u202E\u2066-\u2069\u200B]/gu), path).toBeNull();
     }
@@ -182,7 +182,7 @@ test("a hostile tool name, reason, file name and key of an argument are read as 
   expect(refusals).toEqual([]);
 });
 
-test("a hostile call is read as it is before it is approved: no script, no hidden letter, no layout broken", async () => {
+test("a hostile call is shown as it is before it is approved: no script, no hidden letter, no layout broken", async () => {
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   const { items } = (await (await fetch(`${site.url}/v1/inbox`)).json()) as {

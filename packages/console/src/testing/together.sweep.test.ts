@@ -83,7 +83,7 @@ test(`two people approve ${racedApprovals} requests within 50 ms: one effect eac
   await Promise.all(people.map(({ context }) => context.close()));
 });
 
-test("six tabs of one browser stay alive: each shows what happens, and each can act", async () => {
+test("six tabs of one browser stay alive: each shows the events, and each can act", async () => {
   const { page: first, context } = await person("anna");
   await site.runner
     .start("tabs", "What does the ledger say?", { agent: "clerk", by: "anna" })
@@ -102,7 +102,7 @@ test("six tabs of one browser stay alive: each shows what happens, and each can 
   await context.close();
 });
 
-test(`after ${offlineSeconds} s without a connection nothing is missing and nothing is there twice`, async () => {
+test(`after ${offlineSeconds} s without a connection nothing is missing and nothing is doubled`, async () => {
   const { page, context } = await person("anna", 6_000);
   site.setDelay(20);
   const running = await site.runner.start("gap", "a long one", { agent: "clerk", by: "anna" });
@@ -121,7 +121,7 @@ test(`after ${offlineSeconds} s without a connection nothing is missing and noth
   }
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, lost + offlineSeconds * 1_000 - Date.now())));
   await site.setOnline(true);
-  // It comes back by itself.
+  // It reconnects on its own.
   await page.getByText("The third while it was away.").waitFor({ timeout: 60_000 });
   await expect.poll(() => page.getByText(/Not connected since/).count()).toBe(0);
   const { items } = await site.runner.journal("gap", { limit: 1_000 });

@@ -1,4 +1,4 @@
-// What the journal knows and other consoles do not show: each is on the page on which a person would look for it. Those that
+// Facts of the journal that other consoles do not show: each is on the page on which a person would look for it. Those that
 // are not here are in newcomer.sweep (receipt, effects, asked and ran), states (drift, struck-through text, damage) and
 // together.sweep (the faster person).
 
@@ -41,7 +41,7 @@ async function visit(): Promise<{ context: BrowserContext; page: Page }> {
   return { context: made, page: opened };
 }
 
-test("a late result: the call and the rail say when it ended, and that the model is told once", async () => {
+test("a late result: the call and the rail say when it ended, and that the model reads it once", async () => {
   await page.goto(`${site.url}/threads/transfer`);
   const call = page.locator(".call", { hasText: "transfer" });
   await call.getByText(/^Ended \d.* after the stop\.$/).waitFor();
@@ -144,7 +144,7 @@ describe("many requests", () => {
     return items.flatMap((fact) => (fact.type === "request-answered" ? [fact.by] : []));
   };
 
-  test("are approved at once, each by itself: the faster person is named, what destroys is left out, no key presses it", async () => {
+  test("are approved at once, each on its own: the faster person is named, destructive calls are left out, no key presses it", async () => {
     await asks(["many-1", "many-2", "many-3"]);
     const slow = await requestOf(site, "many-2");
     await page.goto(`${site.url}/inbox`);

@@ -1,5 +1,5 @@
-// One call: its tool, its arguments, its outcome; below it one line if there is something to explain. Open, it shows what
-// was asked, what ran and what came back.
+// One call: its tool, its arguments, its outcome; below it one line if there is something to explain. Open, it shows the
+// model's arguments, those that ran, and the result.
 
 import type { CallView, RequestView } from "@belay/client";
 import { useState } from "react";
@@ -144,7 +144,7 @@ function outcomeWords(t: Texts, times: Times, call: CallView, now: number) {
   return <span className={outcome === "error" ? "fg-fail" : ""}>{`${t.outcome[outcome]}${took}`}</span>;
 }
 
-/** What there is to explain: who changed the arguments, which rule, who decided, what a stop or a crash did to it. */
+/** The explanation of a call: the person that changed the arguments, the rule, the decision, the effect of a stop or a crash. */
 function reasons(
   t: Texts,
   times: Times,

@@ -1,5 +1,5 @@
-// The place to speak. While a run is running there are three ways, each with what it does. After a stop there are two:
-// continue, or say something else; both say what happens to the calls that are held.
+// The place to speak. While a run is running there are three ways, each with its effect. After a stop there are two:
+// continue, or say something else; both name the outcome of the held calls.
 
 import type { DriftReport } from "@belay/core";
 import { useRef, useState } from "react";

@@ -1,7 +1,7 @@
 import type { DriftReport } from "@belay/core";
 import type { Texts } from "../texts/texts.ts";
 
-/** What has changed in the agent, a few words each. */
+/** The changes of the agent, a few words each. */
 export function driftWords(t: Texts, { model, instructions, tools, shape }: DriftReport): readonly string[] {
   return [
     model && t.drift.model(model.was ?? "–", model.is ?? "–"),

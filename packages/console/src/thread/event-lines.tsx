@@ -1,4 +1,4 @@
-// Rows of the conversation that nobody said: stops with their receipt, pauses, drift, ends, notes.
+// Rows of the conversation that are not messages: stops with their receipt, pauses, drift, ends, notes.
 
 import { useState } from "react";
 import { Link } from "wouter";

@@ -1,4 +1,4 @@
-// A graph with the place where it stands. Its state can be changed before the next node runs; breakpoints stay with the
+// A graph with its position. Its state can be changed before the next node runs; breakpoints stay with the
 // thread.
 
 import { shownState } from "@belay/client";

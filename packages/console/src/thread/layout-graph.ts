@@ -1,4 +1,4 @@
-// Where the nodes of a graph go, by dagre: from left to right, START and END at the edges.
+// The layout of a graph, by dagre: from left to right, START and END at the edges.
 
 import dagre from "@dagrejs/dagre";
 import type { GraphShape } from "../wire/shapes.ts";

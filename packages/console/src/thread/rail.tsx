@@ -1,4 +1,4 @@
-// The right rail: what happens now, what waits to be read, the receipt of the last stop, drift, the run, its people.
+// The right rail: the present step, waiting inputs, the receipt of the last stop, drift, the run, its people.
 
 import type { ThreadView } from "@belay/client";
 import { useMemo } from "react";
@@ -114,7 +114,7 @@ function WaitingToBeRead({ view, look, threadId }: { view: ThreadView; look: Loo
   const t = useTexts();
   const refused = useRefusal("operator");
   const waiting = look?.waiting ?? [];
-  // A late result that has replaced nothing yet is told at the next turn: the fold has it before the model does.
+  // A late result that has replaced nothing yet is read at the next turn: the fold has it before the model does.
   const late = view.calls.filter(
     (call) =>
       call.late !== undefined &&

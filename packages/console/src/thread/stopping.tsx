@@ -1,5 +1,5 @@
-// The stop: the one thing that is always at hand. It is sent at once, guarded by run and segment, and the receipt that
-// comes back says what it met and how long it took.
+// The stop: the control that is always present. It is sent at once, guarded by run and segment, and the receipt that
+// comes back names the stopped calls and the time.
 
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";

@@ -11,7 +11,7 @@ import { threadPath } from "../wire/request.ts";
 import type { ThreadRow } from "../wire/shapes.ts";
 import { label, stop } from "../wire/write.ts";
 
-/** What can be done to the selected threads. Each stands alone: one refusal stops no other. */
+/** The actions on the selected threads. Each is independent: one refusal stops no other. */
 export function BulkBar({ rows, onClear }: { rows: readonly ThreadRow[]; onClear(): void }) {
   const t = useTexts();
   const refused = useRefusal("operator");

@@ -1,4 +1,4 @@
-// The table of threads. Rows far away are two spacers; each row says what it does now and offers the next step.
+// The table of threads. Rows far away are two spacers; each row shows its present step and offers the next.
 
 import { useQuery } from "@tanstack/react-query";
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";

@@ -1,4 +1,4 @@
-// What went wrong with a request, as the server words it (RFC 9457), or as the browser does if nothing answered.
+// The problem of a request, in the words of the server (RFC 9457), or of the browser without an answer.
 
 export class Problem extends Error {
   readonly status: number;

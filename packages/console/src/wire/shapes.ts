@@ -25,7 +25,7 @@ export interface Me {
   readonly role: Role | readonly Role[];
   readonly groups?: readonly string[];
   readonly tenant?: string;
-  /** Set by the demo: the people whose eyes a visitor may borrow. */
+  /** Set by the demo: the people as whom a visitor may look. */
   readonly demo?: { readonly people: readonly string[] };
 }
 

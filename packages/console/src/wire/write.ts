@@ -1,4 +1,4 @@
-// What pages change. Each returns what the server recorded.
+// The writes of the pages. Each returns the record of the server.
 
 import { Problem } from "./problem.ts";
 import { request, threadPath } from "./request.ts";
@@ -64,7 +64,7 @@ export type AnswerBody =
 export const answer = (id: string, body: AnswerBody, key: string) =>
   request<{ open: number }>(`/requests/${encodeURIComponent(id)}/answer`, { body, key });
 
-/** Answers each by itself: one that is refused stops no other. */
+/** Answers each on its own: a refused one stops no other. */
 export async function answerMany(
   answers: readonly (AnswerBody & { readonly id: string })[],
 ): Promise<readonly { readonly id: string; readonly problem: Problem | undefined }[]> {

@@ -34,7 +34,10 @@ export function withFocus(budget: ContextBudget, wish: SummaryWish | undefined):
   };
 }
 
-/** Resolves to undefined if the prompt fits, now or after a summary, or cannot be made shorter; to an end if the run cannot continue. `force` shortens it although it seems to fit. */
+/**
+ * Resolves to undefined if the prompt fits, now or after a summary, or cannot be made shorter; to an end if the run cannot
+ * continue. `force` shortens it although it seems to fit.
+ */
 export async function keepWithin(
   frame: Frame,
   agent: ChatDefinition,

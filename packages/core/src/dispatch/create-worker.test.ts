@@ -89,7 +89,7 @@ describe.each(eachStore)("createWorker on $name", ({ make }) => {
     expect((await stateOf(store, "other"))?.queued).toBe(true);
   });
 
-  test("the sweep wakes what an engine has lost, under one name for each head", async () => {
+  test("the sweep repeats wakes that an engine has lost, under one name for each head", async () => {
     const store = await make();
     await waiting(store, "a");
     const engine = deaf();
@@ -162,7 +162,7 @@ describe("runner.move", () => {
 });
 
 describe("a store that wakes", () => {
-  test("wakes for an input, for an answer and for a thread that is let go of with work left, each named by its cause", async () => {
+  test("wakes for an input, for an answer and for a thread that is released with work left, each named by its cause", async () => {
     const store = memoryStore();
     const engine = deaf();
     const pay = tool({

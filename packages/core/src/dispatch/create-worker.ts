@@ -1,5 +1,5 @@
 // A worker: moves the threads of all tenants that a dispatcher names, each by the runner of its tenant. Beside it runs the
-// sweep, which wakes what has waited for too long: an engine may be slow, lose a wake or be wiped, and that costs seconds.
+// sweep, which wakes threads that have waited for too long: an engine may be slow, lose a wake or be wiped, and that costs seconds.
 
 import { type Clock, systemClock } from "../clock.ts";
 import { belayError } from "../error.ts";
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly concurrency?: number | undefined;
   /** The least time between two sweeps, which is also how long a thread has to wait for one; 5 seconds by default. */
   readonly sweepMs?: number | undefined;
-  /** Receives what keeps the worker from its work; the console by default. */
+  /** Receives failures that keep the worker from its work; the console by default. */
   readonly log?: Log | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -61,7 +61,7 @@ export interface Worker {
 const SWEEP_MS = 5_000;
 /** So many threads are woken by one sweep. */
 const MOST_SWEPT = 200;
-/** When to look again at a thread whose tenant has no runner here. */
+/** The time until the next look at a thread of a tenant without a runner here. */
 const NO_RUNNER_MS = 30_000;
 
 /**
@@ -117,7 +117,7 @@ class LiveWorker implements Worker {
     try {
       await this.#dispatcher.serve((thread) => this.#move(thread), { concurrency: this.#concurrency, signal: ending });
     } finally {
-      // An engine that fails to serve ends the work: no sweep goes on behind its caller's back.
+      // An engine that fails to serve ends the work: no sweep continues without its caller.
       served.abort();
     }
     await sweeping;
@@ -159,7 +159,10 @@ class LiveWorker implements Worker {
     return runner;
   }
 
-  /** Wakes what has waited for longer than a sweep takes. A thread with the same head and fence is woken under the same name. */
+  /**
+   * Wakes threads that have waited for longer than a sweep takes. A thread with the same head and fence is woken under the same
+   * name.
+   */
   async #sweep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const ms = this.#sweepMs * (1 + Math.random());

@@ -77,7 +77,7 @@ export interface Slots {
   idle(): Promise<void>;
 }
 
-/** Returns `count` slots, for an engine that does not bound the deliveries of one process by itself. */
+/** Returns `count` slots, for an engine that does not itself bound the deliveries of one process. */
 export function slots(count: number, signal: AbortSignal): Slots {
   let used = 0;
   const waiting: { go: () => void; refuse: (reason: unknown) => void }[] = [];

@@ -111,7 +111,7 @@ describe(`a front and four workers, by ${engine}`, () => {
     await start(place).said("works");
   });
 
-  test("a worker that is told to end hands its threads over: no step is lost or repeated, and none waits for long", async () => {
+  test("a worker that gets SIGTERM hands its threads over: no step is lost or repeated, and none waits for long", async () => {
     const ids = Array.from({ length: 8 }, (_, i) => `steps-${i}`);
     for (const threadId of ids) await front.send(threadId, "steps", { agent: "talker" });
     await until(async () =>

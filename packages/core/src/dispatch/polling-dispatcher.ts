@@ -1,11 +1,11 @@
-// The dispatcher without an engine: a loop that asks the store for what is due. A wake needs no keeping, because its cause is on
+// The dispatcher without an engine: a loop that asks the store for due threads. A wake need not be stored, because its cause is on
 // record; it only makes the loop of this process look at once.
 //
 // 1. The longest waiting come first, as many as there is room for. Each worker takes some of the first ones at random: eight
 //    workers that all want the same row would move one thread together.
 // 2. A thread whose move failed rests, longer each time. So does one that is due again with the head that it had before it was
 //    moved: it has made no step. Neither keeps another thread from its turn.
-// 3. A look that takes long is followed by a longer pause: the store has others to serve.
+// 3. A slow look is followed by a longer pause: the store has other callers.
 
 import { type Clock, systemClock } from "../clock.ts";
 import { type BelayError, belayError } from "../error.ts";
@@ -21,7 +21,7 @@ export interface PollingOptions {
   readonly pollMs?: number | undefined;
   /** Only threads of this tenant; by default of all tenants. */
   readonly tenant?: string | undefined;
-  /** Receives what keeps the loop from its work; the console by default. */
+  /** Receives failures that keep the loop from its work; the console by default. */
   readonly log?: Log | undefined;
   readonly clock?: Clock | undefined;
 }

@@ -1,10 +1,10 @@
-// What keeps a worker from its work, for the log: nobody looks at what it runs. Told once, and not in every round, until it
-// is over.
+// Failures that keep a worker from its work, for the log: its runs have no caller. Reported once, and not in every round, until
+// the failure is over.
 
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { Log } from "../log.ts";
 
-/** Of the others, a thread that somebody else was faster at is nothing to tell; what else fails a run is on record. */
+/** A thread that another process took first is not reported; other failures of a run are on record. */
 const TOLD = /^(STORE_(?!CONFLICT)|JOURNAL_|AGENT_(UNKNOWN|MISMATCH)|THREAD_SET_ASIDE|TENANT_UNKNOWN|ENGINE_AWAY)/;
 
 export class Troubles {

@@ -8,8 +8,8 @@ import type { Dispatcher } from "./dispatcher.ts";
 import { Troubles } from "./troubles.ts";
 
 /**
- * Returns the store with wakes: for an input or an answer that is sent, for an append that lets go of a thread with a due time
- * or with commands left, and for a thread that is let go of in the middle. `createRunner({ dispatcher })` makes its store so.
+ * Returns the store with wakes: for an input or an answer that is sent, for an append that releases a thread with a due time
+ * or with commands left, and for a thread that is released in the middle. `createRunner({ dispatcher })` makes its store so.
  */
 export function wakingStore(store: Store, dispatcher: Pick<Dispatcher, "wake">, log: Log = consoleLog): Store {
   const troubles = new Troubles(log);

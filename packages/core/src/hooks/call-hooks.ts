@@ -167,7 +167,10 @@ export function report({ place, desk }: Pick<HookHost, "place" | "desk">, error:
   }
 }
 
-/** Resolves to the value of `work`, or to undefined if it takes longer than a stop can wait: from the stop, or, with `graceMs`, from now. */
+/**
+ * Resolves to the value of `work`, or to undefined if it takes longer than a stop can wait: from the stop, or, with `graceMs`,
+ * from now.
+ */
 export function withinGrace<T>(
   { signal, clock }: HookHost,
   work: Promise<T>,

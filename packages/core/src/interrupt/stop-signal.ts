@@ -1,4 +1,4 @@
-// A stop from outside, as one execution sees it. Invariants:
+// A stop from outside, as one tenure sees it. Invariants:
 // 1. It is set synchronously, once. A listener wakes everything that waits (S1).
 // 2. It never goes back: a stop for later may become a stop now, a stop now may become forced (S6).
 

@@ -78,7 +78,10 @@ class Exchanges {
     this.#lines = lines;
   }
 
-  /** Adds the messages of the line at `i` and the next one; returns false, and does nothing, unless they are a question, its answer, and the beginning of another run. */
+  /**
+   * Adds the messages of the line at `i` and the next one; returns false, and does nothing, unless they are a question, its
+   * answer, and the beginning of another run.
+   */
   take(i: number): boolean {
     const question = this.#lines[i]!;
     const answer = this.#lines[i + 1];

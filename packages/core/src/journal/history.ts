@@ -196,7 +196,10 @@ export function heldOutcome({ cut, resumes }: { readonly cut: boolean; readonly 
   return resumes ? "interrupted" : cut ? "unknown" : "not-executed";
 }
 
-/** True while the result of the call can be replaced: it is not that of a later try, no answer was recorded after it, and no summary covers it. */
+/**
+ * True while the result of the call can be replaced: it is not that of a later try, no answer was recorded after it, and no
+ * summary covers it.
+ */
 export function isReplaceable(scope: Scope, callId: string, segment: number): boolean {
   // The result is that of a later try.
   if (segment < (scope.again?.[callId] ?? 0)) return false;

@@ -200,7 +200,10 @@ function isNewPause(
   return forked !== undefined && view !== undefined && interrupts.some(({ kind }) => kind === "manual");
 }
 
-/** A fork has the state that its past leads to, which need not be a legal move. Decisions in the past were meant for the other thread. */
+/**
+ * A fork has the state that its past leads to, which need not be a legal move. Decisions in the past were meant for the other
+ * thread.
+ */
 function beginFork(state: ThreadState, now: ThreadState["state"], other: string): void {
   state.state = now;
   for (const request of state.requests?.values() ?? []) if (request.decision !== undefined) request.decidedIn ??= other;

@@ -223,7 +223,10 @@ export interface GivenInput {
   readonly taken: boolean | undefined;
 }
 
-/** Checks that each input is recorded verbatim, once, with its texts together; refused ones are not; those of one process are in its order. */
+/**
+ * Checks that each input is recorded verbatim, once, with its texts together; refused ones are not; those of one process are in
+ * its order.
+ */
 export function inputProblems(given: readonly GivenInput[], found: readonly string[]): string[] {
   const problems: string[] = [];
   const last = new Map<number, number>();

@@ -94,7 +94,10 @@ export function requestProblems(facts: readonly Fact[]): string[] {
   return problems;
 }
 
-/** One with a number, or a node: the agent around it fails with it, at the latest when the others have ended, and both are tried again. Code may catch the error. */
+/**
+ * One with a number, or a node: the agent around it fails with it, at the latest when the others have ended, and both are tried
+ * again. Code may catch the error.
+ */
 const FAILS_ALL = /(\/[\d.]+|#\d+):[^/]*$/;
 
 /** No request is open that no code waits for: in a pause nothing is open inside an ended agent. A failed run may continue with it. */

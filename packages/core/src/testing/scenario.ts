@@ -74,7 +74,10 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   readonly deps?: Deps;
   /** The person's other acts, again in each pass; called when the run has begun. */
   play?(session: Session<Out>): void | Promise<void>;
-  /** Returns the person's answer to a request. By default approvals are given, questions are answered with "yes", and calls of unknown outcome are skipped. */
+  /**
+   * Returns the person's answer to a request. By default approvals are given, questions are answered with "yes", and calls of
+   * unknown outcome are skipped.
+   */
   answer?(request: Interrupt): Answer;
   /** A new one for each pass; in memory by default. Leases must end by this clock. */
   store?(clock: Clock): Store | Promise<Store>;

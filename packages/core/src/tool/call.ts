@@ -41,7 +41,10 @@ export interface CallEnding {
   again(extra: Json): void;
 }
 
-/** A call that runs. It ends with its code, or after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
+/**
+ * A call that runs. It ends with its code, or after a stop by the tool's `onStop` and its grace; it may come before `start`
+ * returns.
+ */
 export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #frame: Frame;
   /** It waits for a person, and the segment that began it has ended. */

@@ -63,7 +63,10 @@ export interface ToolContext<Deps = unknown> {
   readonly values: Readonly<Record<string, Json>>;
   /** Sets a shared value. It is recorded with the result of this call; a call that fails sets nothing. */
   setValue(key: string, value: unknown): void;
-  /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
+  /**
+   * Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the
+   * tool to finish.
+   */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
 

@@ -129,7 +129,10 @@ function branchesOf({ branches }: Frame, { beside, path }: ChildPlace): readonly
   return beside ? [...branches, path] : branches;
 }
 
-/** Its effect on the agents above is decided when it is written, by the record at that time; `failed` returns the facts if that is impossible. */
+/**
+ * Its effect on the agents above is decided when it is written, by the record at that time; `failed` returns the facts if that
+ * is impossible.
+ */
 function recordEnd(
   frame: Frame,
   { patch }: Extract<Ended, { how: "completed" }>,

@@ -390,7 +390,10 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#frame.desk.record({ facts, recorded });
   }
 
-  /** Withdraws the requests of an agent that has ended, and of those inside it. One that failed may be tried again: agents in calls continue in their place. */
+  /**
+   * Withdraws the requests of an agent that has ended, and of those inside it. One that failed may be tried again: agents in
+   * calls continue in their place.
+   */
   #closed(path: string, forGood = false): readonly Fact[] {
     return this.#frame.desk.closedBelow(this.#frame, path, forGood);
   }

@@ -49,7 +49,10 @@ async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended>
   );
 }
 
-/** Runs them all until each has ended or waits for people while nothing moves; an agent whose request is answered in the meantime continues. */
+/**
+ * Runs them all until each has ended or waits for people while nothing moves; an agent whose request is answered in the
+ * meantime continues.
+ */
 export function allOf(
   frame: Frame,
   places: readonly ChildPlace[],

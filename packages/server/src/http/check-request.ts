@@ -8,7 +8,7 @@ type Checker = (value: unknown) => string | undefined;
 
 const checkers = new WeakMap<Schema, Checker>();
 
-/** Compiles a schema once. The check returns what is wrong, in one line. */
+/** Compiles a schema once. The check returns the faults, in one line. */
 export function checker(schema: Schema): Checker {
   const known = checkers.get(schema);
   if (known !== undefined) return known;

@@ -22,7 +22,7 @@ export interface Call<Body = unknown, Query = unknown> {
   /** Milliseconds of `Prefer: wait=`; undefined if the header is missing. */
   readonly waitMs: number | undefined;
   readonly site: Site;
-  /** Keeps the runner from being let go of until the returned function is called. */
+  /** Keeps the runner from being released until the returned function is called. */
   hold(): () => void;
 }
 
@@ -75,7 +75,7 @@ export interface Route<Body = never, Query = never> {
   handle(call: Call<Body, Query>): Promise<Reply | Response>;
 }
 
-/** A route in the table, whatever its body and query are: the table's schemas have checked both. */
+/** A route in the table, with any body and query: the table's schemas have checked both. */
 export type AnyRoute = Route<never, never>;
 
 /** Types the handler of a route by its body and query. */

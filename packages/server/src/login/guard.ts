@@ -1,4 +1,4 @@
-// Checks of a request before anybody is asked who sent it: the host, the origin, and requests that a foreign page makes a
+// Checks of a request before its login: the host, the origin, and requests that a foreign page makes a
 // browser send.
 
 import { ServerError } from "../problem.ts";

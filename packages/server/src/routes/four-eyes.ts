@@ -15,7 +15,7 @@ export async function checkAnswers(call: Call, answers: Readonly<Record<string, 
   }
 }
 
-/** Refuses an answer from the person who started the run, if the server is set to four eyes. */
+/** Refuses an answer from the person that started the run, if the server is set to four eyes. */
 export async function unwitnessed({ runner, login, site }: Call, id: string): Promise<void> {
   if (site.selfApproval) return;
   const found = await runner.request(id);

@@ -57,7 +57,10 @@ export class Life extends Simulation {
     this.pressure = oneOf(this.dice, [0, 60, 30, 15]);
   }
 
-  /** Models are called in calm, so that sent inputs are read; code alone never reads them, and may end before the models are called. */
+  /**
+   * Models are called in calm, so that sent inputs are read; code alone never reads them, and may end before the models are
+   * called.
+   */
   get hears(): boolean {
     return this.#heard;
   }

@@ -117,7 +117,10 @@ class Grower {
     return (json ? agent({ ...options, output }) : agent(options)) as AnyAgent;
   }
 
-  /** All of them at once, after a function that counts and may ask, and before one that joins, which may ask to be run again, or go round once more. */
+  /**
+   * All of them at once, after a function that counts and may ask, and before one that joins, which may ask to be run again, or
+   * go round once more.
+   */
   #graph(name: string, agents: readonly AnyAgent[]): AnyAgent {
     const { dice } = this;
     const [again, asks, round] = [dice(4) === 0, dice(4) === 0, dice(4) === 0];

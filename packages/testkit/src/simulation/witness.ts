@@ -247,7 +247,10 @@ export class Witness {
     }
   }
 
-  /** Checks that every input is in the history of the root once, and none that was refused or taken back. `heard`: there are models, so sent inputs are read. */
+  /**
+   * Checks that every input is in the history of the root once, and none that was refused or taken back. `heard`: there are
+   * models, so sent inputs are read.
+   */
   checkWords(threadId: string, messages: readonly Message[], heard: boolean): void {
     const found = messages.filter(({ origin }) => origin === "person").map(messageText);
     const times = (text: string) => found.filter((each) => each === text).length;

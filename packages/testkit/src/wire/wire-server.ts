@@ -1,13 +1,11 @@
 // For tests only: a provider on localhost that speaks the real wire formats, so that the real AI SDK packages can be
 // driven against it. Which API is spoken follows from the path the client asks for.
 //
-//   const wire = await wireServer();
-//   const model = fromAiSdk(createAnthropic({ baseURL: wire.url, apiKey: "k" })("claude-sonnet-4-5"));
-//   wire.script(["Hel", { wait: 20 }, "lo"], [{ call: "add", id: "c1", args: { a: 1 } }], { status: 429, headers: { "retry-after": "1" } });
-//   … one reply per request, in the order the requests arrive …
-//   const request = await wire.arrived(1);  // the first request; its `body` is what the provider got
-//   await request.ended;                    // "closed" when the client went away before the answer was complete
-//   await wire.close();
+// const wire = await wireServer(); const model = fromAiSdk(createAnthropic({ baseURL: wire.url, apiKey: "k"
+// })("claude-sonnet-4-5")); wire.script(["Hel", { wait: 20 }, "lo"], [{ call: "add", id: "c1", args: { a: 1 } }], { status:
+// 429, headers: { "retry-after": "1" } }); … one reply per request, in the order the requests arrive … const request = await
+// wire.arrived(1);  // the first request; its `body` is what the provider got await request.ended;                    //
+// "closed" when the client went away before the answer was complete await wire.close();
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -13,6 +13,7 @@ import type { Setup } from "../given/setup.ts";
 import { agentAt } from "./agent-at.ts";
 import type { AnswerSchemas } from "./answer-schemas.ts";
 import type { Command } from "./command.ts";
+import { nextTry } from "./decide.ts";
 
 /** The parts of a thread that check an answer. */
 export interface AnswerChecker {
@@ -29,8 +30,7 @@ export async function prepare(
   state: ThreadState,
   command: Command,
 ): Promise<{ readonly refusal: BelayError } | { readonly facts: readonly never[] }> {
-  const known = state.taken?.get(command.key);
-  const isKnown = known !== undefined && known.refused === undefined;
+  const isKnown = state.taken?.has(nextTry(state, command).key) ?? false;
   if (command.do === "answer" && !isKnown) {
     try {
       await checkAnswer(checker, state, command.request, command.answer);

@@ -1,4 +1,4 @@
-// A command is data: what a caller wants of a thread. The process that can write decides it against the state of the append
+// A command is data: the intent of a caller for a thread. The process that can write decides it against the state of the append
 // that records it. A row of the store holds a command as it is.
 
 import { type BelayError, belayError } from "../../error.ts";
@@ -62,7 +62,10 @@ export function isSignal(command: Command): command is SignalCommand {
   return command.do === "stop" || command.do === "pause" || command.do === "terminate";
 }
 
-/** True if the command is put on record under its key, also if no row brought it. A stop without an id names its caller in the interrupt. */
+/**
+ * True if the command is put on record under its key, also if no row brought it. A stop without an id names its caller in the
+ * interrupt.
+ */
 export function isKept(command: Command): boolean {
   return command.id !== undefined || (command.do === "terminate" && command.options.by !== undefined);
 }

@@ -1,6 +1,6 @@
 // State + command → facts, or a refusal. Pure: no store, no clock, no session. It is asked when the append is made, so that
 // of two commands at once the second sees the first. Invariants:
-// 1. A command whose key is on record is not decided again.
+// 1. A command whose key is on record is not decided again. The next try of a refused one has another key.
 // 2. A command leaves its key on record if it has a caller's id, or came by a row of the store.
 
 import { BelayError, belayError } from "../../error.ts";
@@ -28,7 +28,7 @@ export interface Context {
   readonly callsRun: boolean;
   /** It came by a row of the store, which the append consumes. */
   readonly byRow: boolean;
-  /** Undefined if the thread does not rest in this process. */
+  /** The circumstances of a stop, a pause or a termination: those are decided for a thread at rest only. */
   readonly rest?: Omit<AtRest, "place" | "now">;
 }
 
@@ -39,10 +39,10 @@ export type Decision =
   | { readonly known: Taken }
   | { readonly refusal: BelayError };
 
-export function decide(state: ThreadState, command: Command, context: Context): Decision {
+export function decide(state: ThreadState, given: Command, context: Context): Decision {
+  const command = context.byRow ? given : nextTry(state, given);
   const known = state.taken?.get(command.key);
-  // A refusal by row is what its sender reads; another try under the same id is decided anew, but for a stop that met nothing.
-  if (known !== undefined && (known.refused === undefined || context.byRow || isSignal(command))) return { known };
+  if (known !== undefined) return { known };
   if (command.do === "handle" && context.callsRun) return { wait: "calls" };
   try {
     const facts = factsOf(state, command, context);
@@ -52,6 +52,16 @@ export function decide(state: ThreadState, command: Command, context: Context): 
     if (error instanceof BelayError) return { refusal: error };
     throw error;
   }
+}
+
+/**
+ * Returns the command under the key of its next try. A refusal is not remembered, except that of a stop that met nothing (V2),
+ * but a store takes a row under each key once.
+ */
+export function nextTry<C extends Command>(state: ThreadState, command: C): C {
+  const known = state.taken?.get(command.key);
+  if (known?.refused === undefined || isSignal(command)) return command;
+  return nextTry(state, { ...command, key: `${command.key}~${known.seq}` });
 }
 
 /**
@@ -108,7 +118,7 @@ function factsOf(state: ThreadState, command: Command, { place, now, groups, res
     case "stop":
     case "pause":
     case "terminate":
-      return rest === undefined ? [] : signalFacts(state, command, { place, now, ...rest });
+      return signalFacts(state, command, { place, now, ...rest! });
     case "answer": {
       const { request, answer } = command;
       const fact = answerFact(place, state, request, answer, now, groups);

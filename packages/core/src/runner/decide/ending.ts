@@ -21,7 +21,10 @@ import type { RunResult } from "../read/run.ts";
 import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
 
-/** The receipt of a stop. Call ids are in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
+/**
+ * The receipt of a stop. Call ids are in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still
+ * running).
+ */
 export interface Receipt {
   readonly accepted: boolean;
   readonly runId: string | undefined;
@@ -243,12 +246,12 @@ export function handleOf(
   return { threadId, runId, segment, token, interruptType, restartBlock: interruptType === "user_interrupt" };
 }
 
-/** A secret for one pause, and what is recorded of it. */
+/** A secret for one pause, and its hash for the record. */
 export function newToken(
   now: number,
   tokenTtlMs: number | undefined,
 ): { readonly token: string; readonly tokenHash: string; readonly tokenUntil?: number } {
-  // 244 random bits. Node fetches those of many ids at once, which is most of what they cost.
+  // 244 random bits. Node fetches those of many ids at once, because the call is most of their cost.
   const { randomUUID } = builtIn("node:crypto");
   const token = `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
   const tokenHash = hashToken(token);

@@ -1,4 +1,4 @@
-// How lists show a thread after an append: copies of what the journal has, for finding threads.
+// The row of a thread in lists after an append: copies from the journal, for finding threads.
 
 import type { Fact } from "../../event.ts";
 import { mergeLabels, namedAs, titleOf } from "../../journal/naming.ts";

@@ -3,7 +3,7 @@ import type { Definition } from "../../agent.ts";
 import { newScope, newThread } from "../../journal/state.ts";
 import { nest } from "./nest.ts";
 
-test("W2: agents and kinds that nobody knows do not break it", () => {
+test("W2: unknown agents and kinds do not break it", () => {
   const state = newThread("t");
   state.run = { id: "r", segment: 1, startSeq: 1, usage: { inputTokens: 0, outputTokens: 0 }, underway: true };
   for (const path of ["root", "root/9:gone", "root/9:gone/what:ever"]) {

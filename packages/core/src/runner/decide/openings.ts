@@ -98,7 +98,7 @@ export interface Going {
   readonly guard?: GuardOptions;
   /** The sha256 of the token of the handle. */
   readonly tokenHash?: string | undefined;
-  /** The pause that a worker continues by itself. Another pause since then is a person's: the worker is refused with STALE. */
+  /** The pause that a worker continues. A later pause is for a person: the worker is refused with STALE. */
   readonly ofPause?: PauseType | undefined;
   /** The row of the store that brought the input. */
   readonly row?: string | undefined;

@@ -48,7 +48,7 @@ function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, 
   return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
 }
 
-/** Expires the requests whose time is over, except those in `answered`. `onExpire` says how they count. */
+/** Expires the requests past their deadline, except those in `answered`. `onExpire` decides how they count. */
 export function expiries(
   place: FramePlace,
   state: ThreadState,

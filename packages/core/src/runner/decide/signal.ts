@@ -52,7 +52,7 @@ export function stopAtRest(
   { do: verb, stop, options }: SignalCommand,
   { place, late, now }: Pick<AtRest, "place" | "late" | "now">,
 ): Interrupt | undefined {
-  // A thread at rest whose state is running has crashed.
+  // A thread at rest with the state `running` has crashed.
   const waits = state.state === "paused" || state.state === "running";
   if (verb !== "stop" || stop.keepsRequests || !waits || openRequests(state).length === 0) return undefined;
   if (isStale(options, place)) return undefined;

@@ -32,7 +32,7 @@ const GATHER_MS = 20;
 const TOP = 200;
 /** More threads than this are not looked up one by one. */
 const MOST_NAMED = 500;
-/** Threads whose last hint is remembered. */
+/** The number of threads with a remembered last hint. */
 const MOST_KNOWN = 10_000;
 
 export function checkChanges(options: ChangesOptions): void {

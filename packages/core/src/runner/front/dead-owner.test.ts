@@ -16,7 +16,7 @@ test("V6: once the lease of a dead owner has lapsed, look, list and open say pau
   });
   const reader = await openKit([], { store, clock, threadId: "other" });
   const front = createRunner({ store, clock });
-  // A session that was opened before the thread was there.
+  // A session that was opened before the thread existed.
   const early = await reader.runner.open("thread");
   await listen(owner.session.run("go")).until(({ type }) => type === "text-delta");
   const seen = async () => {

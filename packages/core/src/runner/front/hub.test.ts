@@ -5,7 +5,7 @@ import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
 import { hub } from "./hub.ts";
 import { createRunner } from "./runner.ts";
 
-/** Two in a room: what the second has heard of the first, which is told something for each of `turns`. */
+/** Two sessions in a room: returns what the second observed of the first, which gets an input for each of `turns`. */
 async function heard(turns: readonly ScriptedTurn[], inputs: readonly string[]): Promise<readonly string[]> {
   const leave = toolOf("leave", (ctx) => ctx.exit("that was all"));
   const first = agent({ name: "first", model: scriptedModel(turns), tools: [leave] });
@@ -28,7 +28,7 @@ test("W5, W3: the reply of one that left with an output is that output", async (
   expect(await heard(turns, ["a", "b"])).toEqual(["user: first: hello", "user: first: that was all"]);
 });
 
-test("W5: a graph's reply is what it gives; one that gives nothing has none", async () => {
+test("W5: a graph's reply is its output; without an output it has none", async () => {
   let gives: unknown = { n: 1 };
   const g = graph("g")
     .node("a", () => gives)
@@ -47,7 +47,7 @@ test("W5: a graph's reply is what it gives; one that gives nothing has none", as
   expect(history(hears.messages)).toEqual(['user: g: {"n":1}', "user: g: text"]);
 });
 
-test("bad options: what is no session, no function and no beginning is refused where it is given", async () => {
+test("bad options: values that are no session, no function and no beginning are refused when they are given", async () => {
   const session = await createRunner({ agent: agent({ name: "a", model: scriptedModel("x") }) }).open();
   const refused = (option: string) =>
     expect.objectContaining({ code: "OPTION_INVALID", details: expect.objectContaining({ option }) });

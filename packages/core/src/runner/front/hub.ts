@@ -1,8 +1,8 @@
-// hub(sessions): what one of them replies, the others observe. Invariants:
+// hub(sessions): the replies of each session are observed by the others. Invariants:
 // 1. A reply is handed on when it is on record as whole, or as cut by a stop, under an id made of its thread and run: once to
-//    each, however often it is read, stopped on the way or handed on by another hub.
-// 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped; meanwhile the
-//    others hear of it.
+//    each, also if it is read again, stopped on the way or handed on by another hub.
+// 2. A reply that cannot be handed on now is tried again with the next event, and is not skipped; in the meantime the
+//    others get it.
 
 import { type BelayError, belayError, shown } from "../../error.ts";
 import type { Fact } from "../../event.ts";
@@ -21,7 +21,7 @@ export interface HubReply {
   readonly agentName: string;
   /** The reply. Of one that a stop has cut, the text that was kept. */
   readonly text: string;
-  /** Of a reply that a stop has cut: who stopped it, and the words that were said after the stop. */
+  /** On a reply that a stop has cut: the person, and the words after the stop. */
   readonly interrupted?: { readonly by: string; readonly reason?: string; readonly said: string };
 }
 
@@ -158,7 +158,7 @@ class Member {
     if (text.trim() !== "") this.#say({ threadId, runId, agentName, text }, `hub:${threadId}:${runId}`);
   }
 
-  /** Keeps what a stop leaves: cut answers, of whichever agent inside, and words after the stop. */
+  /** Keeps the rest of a stop: cut answers, of any nested agent, and words after the stop. */
   #collect(message: Message): void {
     const { text, said } = this.#cut;
     const words = messageText(message);
@@ -193,7 +193,10 @@ class Member {
     );
   }
 
-  /** Returns the reply of an agent: its output, or its last text, with the parts before and after a cut. Undefined if it said nothing. */
+  /**
+   * Returns the reply of an agent: its output, or its last text, with the parts before and after a cut. Undefined if it said
+   * nothing.
+   */
   #textOf({ output, runId }: Extract<Fact, { type: "run-end" }>): string {
     if (typeof output === "string" || output === null) return asText(output);
     const said = this.#session.messages.findLast(

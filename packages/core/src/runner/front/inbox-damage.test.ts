@@ -4,7 +4,7 @@ import { approve, type LogEntry } from "../../index.ts";
 import type { DatabaseSync } from "../../store/sqlite/database.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 
-/** Two threads that ask, on one file; what the log hears. */
+/** Two threads that ask, on one file; and the entries of the log. */
 async function asking() {
   const db = await openDatabase(":memory:");
   const store = sqliteStore(db);
@@ -21,7 +21,7 @@ const change = (db: DatabaseSync, set: string, id: string) =>
   db.prepare(`UPDATE request SET ${set} WHERE id = ?`).run(id);
 
 describe("an inbox with a damaged request", () => {
-  test("P7, Q9: has all others, as they are, and can be answered; beside them it names what is missing and whose it is", async () => {
+  test("P7, Q9: has all others, as they are, and can be answered; beside them it names the damaged request and its thread", async () => {
     const { db, one, two, ran, a, b, c } = await asking();
     const whole = await one.runner.inbox();
     change(db, "body = replace(body, 'pay', 'say')", a);
@@ -33,14 +33,14 @@ describe("an inbox with a damaged request", () => {
     await two.runner.answer(c, approve());
     await happens(ran, "pay 1");
     expect(await two.runner.inbox()).toMatchObject({ items: [{ id: b }], damaged: [{ id: a }] });
-    // Judged by the journal: what a thread asks is not what the damaged row says.
+    // Judged by the journal, and not by the damaged row.
     expect(one.session.interrupts.map(({ id, tool }) => [id, tool])).toEqual([
       [a, "pay"],
       [b, "pay"],
     ]);
   });
 
-  test("P7: says so whatever it is asked for, but for what is proven to be of another thread", async () => {
+  test("P7: names the damaged request under every filter, except if it is proven to be of another thread", async () => {
     const { db, one, a, b } = await asking();
     change(db, "expires_at = 1", a);
     const damaged = async (filter: object) => (await one.runner.inbox(filter)).damaged;
@@ -50,13 +50,13 @@ describe("an inbox with a damaged request", () => {
     expect(await damaged({ by: "nobody" })).toEqual(told);
     expect(await damaged({ threadId: "one" })).toEqual(told);
     expect(await damaged({ threadId: "two" })).toEqual([]);
-    // Now it says that it is of a thread that never asked it; and another has a name that nobody raised.
+    // Now it names a thread that never asked it; and another has an id that was never raised.
     change(db, "thread = (SELECT num FROM thread WHERE id = 'two')", a);
     change(db, "id = 'nobody''s'", b);
     expect(await damaged({ threadId: "two" })).toEqual([{ id: a }, { id: "nobody's" }]);
   });
 
-  test("P7: an inbox names what is missing also if nothing else is in it", async () => {
+  test("P7: an inbox names a damaged request also if nothing else is in it", async () => {
     const { db, one, a, b, c } = await asking();
     const whole = await one.runner.inbox();
     expect([whole.items.length, whole.damaged]).toEqual([3, []]);
@@ -65,7 +65,7 @@ describe("an inbox with a damaged request", () => {
     expect([empty.items, empty.damaged.length]).toEqual([[], 3]);
   });
 
-  test("P7: the log hears of each damaged request once", async () => {
+  test("P7: each damaged request is logged once", async () => {
     const { db, one, log, a, c } = await asking();
     await one.runner.inbox();
     expect(log).toEqual([]);
@@ -92,7 +92,7 @@ describe("an inbox with a damaged request", () => {
     expect([inbox.items.map(({ id }) => id), inbox.damaged]).toEqual([[c], [{ id: a }, { id: b }]]);
   });
 
-  test("T2: a fork asks anew what the damaged request asked; without the other thread the inbox is whole", async () => {
+  test("T2: a fork raises the damaged request anew; without the other thread the inbox is whole", async () => {
     const { db, one, two, ran, a, c } = await asking();
     change(db, "name = name + 1", a);
     const { threadId } = (await two.runner.inbox()).damaged[0] as { threadId: string };

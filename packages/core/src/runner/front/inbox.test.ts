@@ -24,7 +24,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     execute: (_args, ctx) => ctx.ask(humanInput("Who?", { approvers: ["group:staff"] })),
   });
 
-  test("Q9: open requests over all threads, the oldest first; by thread, kind, tool, and who may answer", async () => {
+  test("Q9: open requests over all threads, the oldest first; by thread, kind, tool and approver", async () => {
     const store = await make();
     const { tools } = paying({ needsApproval: () => humanApproval("Pay?", { approvers: ["ann"] }) });
     const runner = { groups: { staff: ["bob"] } };
@@ -82,7 +82,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     expect(await yours.session.permission("pay", { n: 1 })).toMatchObject({ effect: "ask" });
   });
 
-  test("a deleted thread takes its requests with it, also for who knew it before", async () => {
+  test("a deleted thread takes its requests with it, also in a session that was open before", async () => {
     const store = await make();
     const { tools, ran } = paying();
     const kit = await waiting(["a", "b"], { store, tools });
@@ -102,7 +102,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
 });
 
 describe.each(eachStore)("a run that failed while people were asked ($name)", ({ make }) => {
-  /** A question whose code, in the next process, goes another way than what is on record; and a payment that waits. */
+  /** A question with code that diverges from the record in the next process; and a payment that waits. */
   async function failed() {
     const store = await make();
     const { tools, ran } = paying();
@@ -125,7 +125,7 @@ describe.each(eachStore)("a run that failed while people were asked ($name)", ({
     return { kit, ran, a };
   }
 
-  test("Q8: a new run withdraws what was open", async () => {
+  test("Q8: a new run withdraws the open requests", async () => {
     const { kit, ran, a } = await failed();
     const heard = listen(kit.session.run("start over"));
     expect(said(await heard.all)).toContain("answered withdraw by user");
@@ -134,7 +134,7 @@ describe.each(eachStore)("a run that failed while people were asked ($name)", ({
     expect(history(kit.session.messages).at(-1)).toBe("assistant: done");
   });
 
-  test("Q3: what was open can still be answered, and runs at once", async () => {
+  test("Q3: an open request can still be answered, and its call runs at once", async () => {
     const { kit, ran, a } = await failed();
     expect((await kit.runner.inbox()).items.map(({ id }) => id)).toEqual([a]);
     expect(await kit.runner.answer(a, approve())).toEqual({ open: 0 });

@@ -49,7 +49,7 @@ export interface InboxFilter extends PageOptions {
   readonly threadId?: string | undefined;
   readonly kind?: RequestKind | undefined;
   readonly tool?: string | undefined;
-  /** Only what this person may answer. */
+  /** Only requests that this person may answer. */
   readonly by?: string | undefined;
   /** Groups of that person beside those that the runner's `groups` names. */
   readonly groups?: readonly string[] | undefined;

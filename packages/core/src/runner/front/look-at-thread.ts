@@ -72,7 +72,7 @@ export async function lookAtThread(setup: Setup, key: ThreadKey): Promise<Look |
   return whole && lookOf(key, whole, folded(key, whole)!, at);
 }
 
-/** Returns the fold of what was loaded; undefined if its snapshot cannot be read. */
+/** Returns the fold of the loaded lines; undefined if its snapshot cannot be read. */
 function folded({ threadId }: ThreadKey, { snapshot, lines }: Loaded): ThreadState | undefined {
   const state = snapshot === undefined ? newThread(threadId) : thaw(threadId, snapshot.seq, snapshot.body);
   if (state !== undefined) fold(state, lines);

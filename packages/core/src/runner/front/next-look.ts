@@ -1,4 +1,4 @@
-// When a thread has to be looked at again after a look, as an engine is told.
+// The time of the next look at a thread, for an engine.
 
 import type { Moved } from "../../dispatch/dispatcher.ts";
 import { isMovable, type ThreadRow } from "../../store/store.ts";

@@ -6,7 +6,7 @@ import { createRunner } from "./runner.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
-/** A thread whose process died in mid-answer, or in the tool it calls. */
+/** A thread after the death of its process in mid-answer, or in a tool call. */
 async function crashed(store: Store, turns: Parameters<typeof openKit>[0]) {
   const side = faultyStore(store);
   const kit = await openKit(turns, { leaseTtlMs: 30, store: side });

@@ -34,11 +34,14 @@ export interface RunnerOptions<Out, Deps> {
   readonly store?: Store | undefined;
   /** Threads of one tenant are invisible to the others. */
   readonly tenant?: string | undefined;
-  /** What tools find in ctx.deps; never recorded. */
+  /** The value of ctx.deps in tools; never recorded. */
   readonly deps?: Deps | undefined;
   /** How long a thread stays with this process after the process is gone. */
   readonly leaseTtlMs?: number | undefined;
-  /** The most that one thing to be recorded may take, in bytes of JSON: an input, an answer of a model, a result of a tool, a value of a step …; 32 MiB by default. */
+  /**
+   * The most that one thing to be recorded may take, in bytes of JSON: an input, an answer of a model, a result of a tool, a
+   * value of a step …; 32 MiB by default.
+   */
   readonly maxBytes?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run; agents may say more. */
   readonly permissions?: Permissions | undefined;
@@ -51,13 +54,19 @@ export interface RunnerOptions<Out, Deps> {
   readonly groups?: Groups | MemberOf | undefined;
   /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
   readonly maxHot?: number | undefined;
-  /** The most threads that this process runs at once for `work`, `enqueue` and `send` together; `run` and `resume` are not bounded. */
+  /**
+   * The most threads that this process runs at once for `work`, `enqueue` and `send` together; `run` and `resume` are not
+   * bounded.
+   */
   readonly concurrency?: number | undefined;
-  /** Which process starts inputs and runs approved calls: this one, or one that calls `work()`. A runner without agents starts nothing. */
+  /**
+   * Which process starts inputs and runs approved calls: this one, or one that calls `work()`. A runner without agents starts
+   * nothing.
+   */
   readonly start?: Where | undefined;
   /** The engine of the workers of this store: it gets a wake for each thread that has to move (`@belay/core/dispatch`). */
   readonly dispatcher?: Pick<Dispatcher, "wake"> | undefined;
-  /** How long the handle of a pause is good; for ever by default. */
+  /** The time that the handle of a pause is valid; without end by default. */
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were not written to for this time. By default it removes none. */
   readonly ttlMs?: number | undefined;

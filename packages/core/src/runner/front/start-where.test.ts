@@ -178,51 +178,57 @@ describe.each(eachStore)("a runner without agents ($name)", ({ make }) => {
     expect(history(asks.session.messages).at(0)).toBe("user: go");
   });
 
-  test("V8, Q4: edited arguments are checked by the schema of the request; the worker checks them by the tool's own, and its refusal leaves the request open", async () => {
-    const store = await make();
-    const ran: unknown[] = [];
-    const { "~standard": plain, ...schema } = jsonSchema<{ n: number }>({
-      type: "object",
-      properties: { n: { type: "integer" } },
-      required: ["n"],
-    });
-    // The tool itself takes less than its JSON Schema says.
-    const validate = (value: unknown) =>
-      (value as { n: number }).n > 100 ? { issues: [{ message: "more than 100" }] } : plain.validate(value);
-    const pay = tool({
-      name: "pay",
-      description: "pays",
-      input: { ...schema, "~standard": { ...plain, validate } },
-      needsApproval: true,
-      execute: (args) => {
-        ran.push(args);
-        return "paid";
-      },
-    });
-    const kit = await openKit([[{ call: "pay", args: { n: 1 } }], "done"], { store, tools: [pay] });
-    await kit.session.run("go").result;
-    await kit.session.close();
-    const front = createRunner({ store });
-    const [request] = (await front.inbox()).items;
-    const before = (await front.look("thread"))!.head;
-    const invalid = { code: "ANSWER_INVALID", message: expect.stringContaining("n") };
-    for (const args of [{ n: "two" }, { m: 1 }, { n: 1.5 }] as Json[]) {
-      await expect(front.answer(request!.id, approve({ args }), { by: "ann" })).rejects.toMatchObject(invalid);
-    }
-    expect(await front.look("thread")).toMatchObject({ head: before, waiting: [] });
-    expect(await front.answer(request!.id, approve({ args: { n: 1000 } }), { by: "ann", id: "much" })).toEqual({
-      open: 0,
-    });
-    const stop = working(kit.runner);
-    await until(async () => (await front.look("thread"))!.head > before);
-    const refused = (await front.journal("thread", { after: before })).items.filter(({ type }) => type === "command");
-    const words = { code: "ANSWER_INVALID", message: expect.stringContaining("more than 100") };
-    expect(refused).toMatchObject([{ by: "ann", refused: words }]);
-    expect((await front.inbox()).items.map(({ id }) => id)).toEqual([request!.id]);
-    expect(ran).toEqual([]);
-    expect(await front.answer(request!.id, approve({ args: { n: 2 } }), { by: "ann" })).toEqual({ open: 0 });
-    await until(async () => (await front.look("thread"))!.state === "completed");
-    await stop();
-    expect(ran).toEqual([{ n: 2 }]);
-  });
+  test.each(["the front", "the worker"])(
+    "V2, V8, Q4: edited arguments are checked by the schema of the request; the worker checks them by the tool's own, its refusal leaves the request open, and the same id is another try (from %s)",
+    async (from) => {
+      const store = await make();
+      const ran: unknown[] = [];
+      const { "~standard": plain, ...schema } = jsonSchema<{ n: number }>({
+        type: "object",
+        properties: { n: { type: "integer" } },
+        required: ["n"],
+      });
+      // The tool itself takes less than its JSON Schema says.
+      const validate = (value: unknown) =>
+        (value as { n: number }).n > 100 ? { issues: [{ message: "more than 100" }] } : plain.validate(value);
+      const pay = tool({
+        name: "pay",
+        description: "pays",
+        input: { ...schema, "~standard": { ...plain, validate } },
+        needsApproval: true,
+        execute: (args) => {
+          ran.push(args);
+          return "paid";
+        },
+      });
+      const kit = await openKit([[{ call: "pay", args: { n: 1 } }], "done"], { store, tools: [pay] });
+      await kit.session.run("go").result;
+      await kit.session.close();
+      const front = createRunner({ store });
+      const [request] = (await front.inbox()).items;
+      const before = (await front.look("thread"))!.head;
+      const invalid = { code: "ANSWER_INVALID", message: expect.stringContaining("n") };
+      for (const args of [{ n: "two" }, { m: 1 }, { n: 1.5 }] as Json[]) {
+        await expect(front.answer(request!.id, approve({ args }), { by: "ann" })).rejects.toMatchObject(invalid);
+      }
+      expect(await front.look("thread")).toMatchObject({ head: before, waiting: [] });
+      expect(await front.answer(request!.id, approve({ args: { n: 1000 } }), { by: "ann", id: "much" })).toEqual({
+        open: 0,
+      });
+      const stop = working(kit.runner);
+      await until(async () => (await front.look("thread"))!.head > before);
+      const refused = (await front.journal("thread", { after: before })).items.filter(({ type }) => type === "command");
+      const words = { code: "ANSWER_INVALID", message: expect.stringContaining("more than 100") };
+      expect(refused).toMatchObject([{ by: "ann", refused: words }]);
+      expect((await front.inbox()).items.map(({ id }) => id)).toEqual([request!.id]);
+      expect(ran).toEqual([]);
+      const again = () =>
+        (from === "the front" ? front : kit.runner).answer(request!.id, approve({ args: { n: 2 } }), { id: "much" });
+      expect(await again()).toEqual({ open: 0 });
+      await until(async () => (await front.look("thread"))!.state === "completed");
+      expect(await again()).toEqual({ open: 0 });
+      await stop();
+      expect(ran).toEqual([{ n: 2 }]);
+    },
+  );
 });

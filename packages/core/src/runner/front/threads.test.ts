@@ -4,7 +4,7 @@ import type { Store } from "../../index.ts";
 import { jsonSchema, tool } from "../../index.ts";
 import { fakeClock } from "../../testing/index.ts";
 
-/** A runner with threads that have ended, one a second, and what they were asked. */
+/** A runner with threads that have ended, one a second, and their requests. */
 async function ended(store: Store, inputs: Readonly<Record<string, string>>, more: object = {}) {
   const clock = fakeClock();
   const kit = await openKit(() => "ok", { store, clock, threadId: "unused", ...more });
@@ -145,7 +145,7 @@ describe.each(eachStore)("lists of threads ($name)", ({ make }) => {
     held.open();
   });
 
-  test("V6: a thread whose owner is gone reads paused / crash in lists", async () => {
+  test("V6: after a crash a thread reads paused / crash in lists", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "I think" }, { stall: true }]], { store });
     const heard = listen(kit.session.run("go"));
@@ -196,7 +196,7 @@ describe.each(eachStore)("lists of threads ($name)", ({ make }) => {
 });
 
 describe.each(eachStore)("labels ($name)", ({ make }) => {
-  test("L4, V2: label() merges, null removes, and the fact says by whom", async () => {
+  test("L4, V2: label() merges, null removes, and the fact names the person", async () => {
     const { runner, session } = await openKit(() => "ok", { store: await make() });
     await session.run("go").result;
     const named = async () => {

@@ -1,5 +1,5 @@
-// Lists of threads: the store's pages, with the state that each thread has for people. A thread whose owner died reads paused /
-// crash (V6), although its last state on record is running; so the filter for one of the two asks the store for both.
+// Lists of threads: the store's pages, with the state that each thread shows to people. After a crash a thread reads paused /
+// crash (V6), although its last state on record is running; so a filter for one of the two queries the store for both.
 
 import { belayError, shown } from "../../error.ts";
 import type { Json } from "../../json.ts";
@@ -162,7 +162,7 @@ function knownItem(row: ListedRow): ThreadItem {
   return item;
 }
 
-/** A thread whose owner died reads paused / crash (V6). */
+/** Returns paused / crash for a thread with a dead owner (V6). */
 function crashIn({ state, lease }: ListedRow): Pick<ThreadItem, "state" | "pauseType"> | undefined {
   return state === "running" && lease === undefined ? { state: "paused", pauseType: "crash" } : undefined;
 }

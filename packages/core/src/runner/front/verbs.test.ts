@@ -26,8 +26,8 @@ describe.each(eachStore)("verbs by thread id, on $name", ({ make }) => {
   });
 });
 
-describe.each(eachStore)("a session whose thread another process runs, on $name", ({ make }) => {
-  /** A session that was opened while the thread rested, and has heard of nothing since. */
+describe.each(eachStore)("a session of a thread that another process runs, on $name", ({ make }) => {
+  /** A session that was opened while the thread rested, and has read nothing since. */
   async function stale() {
     const store = await make();
     const before = await openKit(["before"], { store });

@@ -42,7 +42,7 @@ async function looksOf(tookMs: number): Promise<number> {
   return looks;
 }
 
-/** A thread whose process died in mid-answer, or in the tool it calls. */
+/** A thread after the death of its process in mid-answer, or in a tool call. */
 async function crashed(store: Store, turns: Parameters<typeof openKit>[0], options: KitOptions = {}) {
   const side = faultyStore(store);
   const kit = await openKit(turns, { leaseTtlMs: 30, ...options, store: side });
@@ -60,7 +60,7 @@ function working(runner: Runner, options: { concurrency?: number } = {}) {
 }
 
 describe.each(eachStore)("runner.work on $name", ({ make }) => {
-  it("C5: a thread whose process died goes on in a worker of another runner", async () => {
+  it("C5: a thread whose process died continues in a worker of another runner", async () => {
     const store = await make();
     await crashed(store, [[{ text: "ha" }, { stall: true }]]);
     const worker = await openKit(["whole"], { store, threadId: "its own" });
@@ -94,7 +94,7 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     ]);
   });
 
-  it("an input that a hook refuses is tried again now and then, and keeps nobody from their turn", async () => {
+  it("an input that a hook refuses is tried again now and then, and keeps no other thread from its turn", async () => {
     const store = await make();
     for (const threadId of ["refused", "welcome"]) {
       const sender = await openKit(["first"], { store, threadId });
@@ -124,7 +124,7 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     expect((await store.load(key("refused")))?.commands).toHaveLength(1);
   });
 
-  it("what a person stopped, and what failed, is left alone", async () => {
+  it("threads that a person stopped, and failed ones, are left alone", async () => {
     const store = await make();
     const paused = await openKit([[{ text: "x" }, { stall: true }]], { store });
     const run = paused.session.run("go");
@@ -144,11 +144,11 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     expect([await stateOf(store), await stateOf(store, "failed")]).toEqual(["paused", "error"]);
   });
 
-  it("P13: looks less often where a look takes long, and not much less after one that waited for the store", async () => {
+  it("P13: looks less often if a look takes long, and not much less after one that waited for the store", async () => {
     expect([await looksOf(0), await looksOf(100), await looksOf(8_000)]).toEqual([51, 11, 2]);
   });
 
-  it("two workers on one store move each thread once, and no more at a time than they were told", async () => {
+  it("two workers on one store move each thread once, and no more at a time than `concurrency`", async () => {
     const store = await make();
     const threads = ["t1", "t2", "t3", "t4", "t5"];
     for (const threadId of threads) await crashed(store, [[{ text: "x" }, { stall: true }]], { threadId });
@@ -192,7 +192,7 @@ describe("runner.work", () => {
     await until(async () => (await stateOf(store, "good")) === "completed");
   });
 
-  it("C5: what keeps a worker from its work is told to the log: once while it lasts, and anew when it comes back", async () => {
+  it("C5: a trouble of a worker is logged once while it lasts, and anew when it comes back", async () => {
     const store = await eachStore[0]!.make();
     const side = faultyStore(store);
     const logged: string[] = [];
@@ -204,7 +204,7 @@ describe("runner.work", () => {
     const away = ": The store failed: due failed before the commit";
     await until(() => logged.length === 2);
     expect(logged).toEqual([away, away]);
-    // It can look and not write; the thread is as it was, and goes on when it can.
+    // It can read and not write; the thread is unchanged, and continues when writes work.
     side.plan("append", fail, fail, fail);
     await crashed(store, [[{ text: "ha" }, { stall: true }]]);
     await until(async () => (await stateOf(store)) === "completed");
@@ -213,7 +213,7 @@ describe("runner.work", () => {
     await work.done;
   });
 
-  it("C5: a worker of a runner that lacks a thread's agent says so once, whatever the number of its threads", async () => {
+  it("C5: a worker of a runner that lacks a thread's agent reports that once, for any number of its threads", async () => {
     const store = await eachStore[0]!.make();
     for (const threadId of ["a", "b", "c"]) await crashed(store, [[{ text: "ha" }, { stall: true }]], { threadId });
     const logged: string[] = [];
@@ -309,7 +309,7 @@ describe("runner.work", () => {
 });
 
 describe.each(eachStore)("runner.drain on $name", ({ make }) => {
-  it("P16: lets go at the next boundary, gives the lease back, and the thread goes on elsewhere", async () => {
+  it("P16: lets go at the next boundary, gives the lease back, and the thread continues elsewhere", async () => {
     const store = await make();
     const end = gate<string>();
     const begun = gate();
@@ -359,7 +359,7 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  it("P16: waits for a store that does not answer as long again, and no longer; the thread goes on elsewhere", async () => {
+  it("P16: waits for a store that does not answer as long again, and no longer; the thread continues elsewhere", async () => {
     const store = await make();
     let isAway = false;
     const append: Store["append"] = (of, what) => (isAway ? new Promise(() => {}) : store.append(of, what));
@@ -381,7 +381,7 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
     expect(await other.session.resume().result).toMatchObject({ status: "completed", text: "whole" });
   });
 
-  it("what takes longer than its time is aborted, and can be resumed", async () => {
+  it("a run that takes longer than the time is aborted, and can be resumed", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "ha" }, { stall: true }]], { store });
     const run = kit.session.run("go");

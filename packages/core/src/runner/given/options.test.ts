@@ -26,7 +26,7 @@ test("V9: an unknown option is refused and changes nothing", async () => {
   expect(await session.resume({ answers }).result).toMatchObject({ status: "completed", output: "so" });
 });
 
-test("bad options: one that is no text, no flag or no object at all is refused where it is given, and what runs goes on", async () => {
+test("bad options: one that is no text, no flag or no object at all is refused when it is given, and the run continues", async () => {
   const model = scriptedModel([[{ text: "I say" }, { stall: true }], "well"]);
   const runner = createRunner({ agent: agent({ name: "a", model }) });
   const session = await runner.open("thread");

@@ -24,7 +24,7 @@ export interface Setup {
   readonly groups: Groups;
   /** Says whether a person belongs to a group, if `groups` is a function. */
   readonly memberOf: MemberOf | undefined;
-  /** How long the token of a pause is valid; without it, for ever. */
+  /** The time that the token of a pause is valid; without it, no end. */
   readonly tokenTtlMs: number | undefined;
   /** The first input of a thread makes its title. */
   readonly titles: boolean;

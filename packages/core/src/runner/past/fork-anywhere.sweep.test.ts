@@ -31,9 +31,9 @@ const { forkedLives, seed } = inject("effort");
 
 type AnyAgent = Agent<unknown, unknown>;
 
-/** What happened outside of any journal. */
+/** Effects outside of any journal. */
 interface World {
-  /** What ran, as thread, place and step. */
+  /** Executed work, as thread, place and step. */
   readonly ran: { readonly threadId: string; readonly what: string }[];
   readonly problems: string[];
 }
@@ -61,7 +61,7 @@ const tools = (world: World): Record<string, Tool<unknown>> => {
 /** One answer of the model: names of the tools it calls, or none for words. */
 type Plan = readonly (readonly string[])[];
 
-/** Does the next thing that its history has not in it: the same whoever asks, and in every thread. */
+/** Takes the next step that its history lacks: the same for every caller, and in every thread. */
 function planned(world: World, name: string, plan: Plan, given: Record<string, Tool<unknown>>): AnyAgent {
   const speak = ({ messages }: ModelRequest): string | readonly ScriptedPart[] => {
     for (const problem of promptProblems(messages)) world.problems.push(`${name}: ${problem}`);
@@ -123,7 +123,7 @@ function build(world: World, shape: Shape, plan: Plan): AnyAgent {
   }
 }
 
-/** What a person does next. */
+/** The next act of a person. */
 type Act = "resume" | "stop" | "say" | "answer" | "steer" | "again" | "crash";
 
 async function act(session: Session<unknown>, what: Act): Promise<void> {
@@ -182,7 +182,7 @@ async function toTheEnd(session: Session<unknown>): Promise<string> {
 
 const bare = ({ threadId: _t, at: _a, ...fact }: Fact) => fact;
 
-/** What had its end, or was computed, before the point: it must not run in the fork. */
+/** Work that had ended, or was computed, before the point: it must not run in the fork. */
 function doneBy(facts: readonly Fact[], point: number): Set<string> {
   const done = new Set<string>();
   for (const fact of facts.slice(0, point)) {
@@ -256,7 +256,7 @@ const shapes = fc.constantFrom<Shape>(
 );
 
 test.each(eachStore)(
-  "T2, H1, C2: a fork at every point of any life goes on to its end; nothing done before it runs again, and the other thread stays as it is ($name)",
+  "T2, H1, C2: a fork at every point of any life runs to its end; no earlier work runs again, and the other thread is unchanged ($name)",
   async ({ make, name }) => {
     await fc.assert(
       fc.asyncProperty(shapes, plans, acts, async (shape, plan, doing) => {

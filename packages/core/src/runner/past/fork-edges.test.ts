@@ -64,7 +64,7 @@ describe("a fork", () => {
     expect(await session.run("more").result).toMatchObject({ status: "completed", text: "two" });
   });
 
-  test("T2, Q3: where that is cut among the ends of its agents, they go on in it, and are answered", async () => {
+  test("T2, Q3: where that is cut among the ends of its agents, they continue in it, and are answered", async () => {
     const pay = toolOf("pay", () => "paid", { needsApproval: true });
     const payer = (name: string) =>
       agent({
@@ -91,7 +91,7 @@ describe("a fork", () => {
     }
   });
 
-  test("T2, Q3: where that is cut among the ends of agents that fail, what others ask is answered in it, and heard once they are tried again", async () => {
+  test("T2, Q3: where that is cut among the ends of agents that fail, what others ask is answered in it, and the answer arrives when they are tried again", async () => {
     const now = { well: false };
     const bad = agent({
       name: "bad",
@@ -122,14 +122,14 @@ describe("a fork", () => {
       const { session: fork } = await runner.fork("thread", { at, as: `at ${at}` });
       const answers = Object.fromEntries(fork.interrupts.filter(isRequest).map(({ id }) => [id, approve()]));
       let { status } = await fork.resume({ answers }).result;
-      // What is on record of the failure is told first.
+      // The recorded failure comes first.
       if (status === "failed") ({ status } = await fork.resume().result);
       expect([at, status]).toEqual([at, "completed"]);
       expect(factProblems(await factsOf(store, fork.threadId)), `${at} of ${facts.length}`).toEqual([]);
     }
   });
 
-  test("T2: between the end of a run that failed and the beginning of the next, it goes on with the one that failed", async () => {
+  test("T2: between the end of a run that failed and the beginning of the next, it continues with the one that failed", async () => {
     const broken = { throw: Object.assign(new Error("no"), { isRetryable: false }) };
     const it = await openKit([[broken], [broken], "two", "one"]);
     const failed = await it.session.run("go").result;
@@ -142,7 +142,7 @@ describe("a fork", () => {
     expect(await session.resume().result).toMatchObject({ status: "completed", runId: failed.runId, segment: 3 });
   });
 
-  test("what is on record tells where it is from, and its history leads there", async () => {
+  test("its record names its parent, and its history leads there", async () => {
     const it = await openKit(["one", "two"]);
     await it.session.run("go").result;
     const { session } = await it.runner.fork("thread", { at: 5 });

@@ -21,7 +21,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     openKit(turns, { store: await make(), ...more });
   const messageId = ({ session }: Kit, n: number) => session.messages[n]!.id;
 
-  test("T2: shares the past up to a message, goes on by itself, and leaves the other thread as it is", async () => {
+  test("T2: shares the past up to a message, continues by itself, and leaves the other thread as it is", async () => {
     const it = await kit(["one", "two", "two, otherwise"]);
     await it.session.run("first").result;
     await it.session.run("second").result;
@@ -71,7 +71,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(it.problems()).toEqual([]);
   });
 
-  test("T2: every message that people see is a point, and what they see of it is what the fork has of it", async () => {
+  test("T2: every visible message is a point, and the fork has exactly its visible part", async () => {
     const tools = ["a", "b"].map((name) => toolOf(name, () => name));
     const turns = [
       [
@@ -114,7 +114,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "another" });
   });
 
-  test("T2: lists what the other thread did beyond the point: calls with what they ran, and their steps", async () => {
+  test("T2: lists the effects of the other thread beyond the point: calls with their arguments, and their steps", async () => {
     const steps = toolOf("order", async (ctx) => {
       await ctx.step("one", () => 1);
       return "ordered";
@@ -146,7 +146,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect((await it.runner.fork("thread", { at: all.at(-1)!.seq })).effects).toEqual([]);
   });
 
-  test("T2, Q5: what people are asked is asked anew: each thread has its own answer", async () => {
+  test("T2, Q5: open requests are raised anew: each thread has its own answer", async () => {
     const paid: string[] = [];
     const pay = toolOf("pay", (ctx) => paid.push(ctx.threadId), { needsApproval: true });
     const it = await kit([[{ call: "pay", id: "p" }], "done", "done too"], { tools: [pay] });
@@ -187,7 +187,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(paid).toEqual(["thread", session.threadId]);
   });
 
-  test("T2, Q2: code that waits with a question goes on from its recorded steps, approved or not, once it is answered here", async () => {
+  test("T2, Q2: code that waits with a question continues from its recorded steps, approved or not, once it is answered here", async () => {
     const did: string[] = [];
     const order = toolOf(
       "order",
@@ -212,7 +212,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(results).toMatchObject([{ output: "for ann" }, { output: "for ben" }]);
   });
 
-  test("T2, C1: a call that ran there is of unknown outcome here: by its policy on continue, told to the model on new input", async () => {
+  test("T2, C1: a call that ran there is of unknown outcome here: by its policy on continue, reported to the model on new input", async () => {
     const held = gate();
     const ran: string[] = [];
     const make = (name: string, onCrash: "ask" | "retry" | "fail"): Tool<unknown> =>
@@ -256,7 +256,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(it.problems()).toEqual([]);
   });
 
-  test("T2, S4: calls that were held there are held here, and run once in each thread that goes on", async () => {
+  test("T2, S4: calls that were held there are held here, and run once in each thread that continues", async () => {
     const ran: string[] = [];
     const work = toolOf("work", (ctx) => ran.push(ctx.threadId));
     const it = await kit([[{ call: "work", id: "w" }], "done", "done too", "rethought"], { tools: [work] });
@@ -288,7 +288,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(await (await it.runner.resume(await session.handle())).result).toMatchObject({ status: "completed" });
   });
 
-  test("T2, T3: no worker takes a fork on by itself, wherever it was forked", async () => {
+  test("T2, T3: no worker continues a fork, with any point", async () => {
     const work = toolOf("work", () => "done", { needsApproval: true });
     const it = await kit([[{ call: "work", id: "w" }], "done", "no"], { tools: [work] });
     await it.session.run("go").result;
@@ -304,7 +304,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect((await it.runner.threads()).items).toEqual(before);
   });
 
-  test("T2: goes on where its parent is deleted, also a fork of a fork; another process can open it", async () => {
+  test("T2: continues where its parent is deleted, also a fork of a fork; another process can open it", async () => {
     const it = await kit(["one", "two"]);
     await it.session.run("first").result;
     const { head } = (await it.store.load(key("thread")))!.row;
@@ -319,7 +319,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(history(other.session.messages).at(-1)).toBe("assistant: three");
   });
 
-  test("T2: what was allowed for the thread is allowed here too, until it is taken back here", async () => {
+  test("T2: permissions for the thread hold here too, until they are taken back here", async () => {
     const pay = toolOf("pay", () => "paid", { needsApproval: true });
     const it = await kit([[{ call: "pay", id: "p" }], "done", [{ call: "pay", id: "p2" }], "done too"], {
       tools: [pay],

@@ -78,7 +78,7 @@ describe.each(eachStore)("prune on $name", ({ make }) => {
 });
 
 describe("prune", () => {
-  test("T3: removes what has ended and was left alone for so long, and nothing else", async () => {
+  test("T3: removes threads that have ended and were left alone for the time, and no others", async () => {
     const kit = await left();
     expect(await kit.runner.prune({ idleMs: DAY })).toEqual([]);
     await kit.clock.advance(DAY);
@@ -93,14 +93,14 @@ describe("prune", () => {
     expect((await kit.runner.inbox()).items.length).toBe(1);
   });
 
-  test("T3: removes paused ones, whatever paused them, only where it is asked to", async () => {
+  test("T3: removes paused ones, with any cause, only with `paused: true`", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     expect((await kit.runner.prune({ idleMs: DAY, paused: true })).length).toBe(7);
     expect([await ids(kit), (await kit.runner.inbox()).items]).toEqual([[], []]);
   });
 
-  test("T3: leaves alone what somebody wrote to while it looked, and what an input waits for", async () => {
+  test("T3: leaves alone threads that were written to meanwhile, and threads with an input waiting", async () => {
     const clock = fakeClock();
     const store = memoryStore({ clock });
     let meanwhile: () => Promise<unknown> = async () => {};
@@ -124,7 +124,7 @@ describe("prune", () => {
     expect(await ids(kit)).toEqual(["thread"]);
   });
 
-  test("T2, T3: forks keep what they share with what is removed", async () => {
+  test("T2, T3: forks keep the lines that they share with a removed thread", async () => {
     const clock = fakeClock();
     const kit = await openKit(["one", "two"], { clock, store: sqliteStore(await openDatabase(":memory:"), { clock }) });
     await kit.session.run("go").result;
@@ -136,7 +136,7 @@ describe("prune", () => {
     expect(history(session.messages)).toEqual(["user: go", "assistant: one", "user: more", "assistant: two"]);
   });
 
-  test("T3: a session on what was removed is closed; the thread begins anew under its name", async () => {
+  test("T3: a session on a removed thread is closed; the thread begins anew under its name", async () => {
     const clock = fakeClock();
     const kit = await openKit(["one", "two"], { clock });
     await kit.session.run("go").result;
@@ -160,7 +160,7 @@ describe("prune", () => {
     expect((await kit.runner.threads()).items).toEqual([]);
   });
 
-  test("T3: a worker removes what has ended for longer than the runner's ttlMs", async () => {
+  test("T3: a worker removes threads that have ended for longer than the runner's ttlMs", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     const runner = (await openKit([], { clock: kit.clock, store: kit.store, runner: { ttlMs: DAY }, threadId: "none" }))
@@ -174,7 +174,7 @@ describe("prune", () => {
     expect(await ids(kit)).toEqual(expect.arrayContaining(["asking", "stopped"]));
   });
 
-  test("T3: a worker that cannot remove what has had its time tells the log, once, and goes on", async () => {
+  test("T3: a worker that cannot remove an old thread logs that once, and continues", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     const store = wrapStore(kit.store, { delete: async () => Promise.reject(new Error("no room")) });
@@ -211,7 +211,7 @@ describe("delete", () => {
     expect((await kit.runner.threads()).items).toEqual([]);
   });
 
-  test("takes what waits for it along, and needs neither its agent nor that it is there", async () => {
+  test("removes its requests and commands, too, and needs neither its agent nor an existing thread", async () => {
     const kit = await openKit([[{ text: "one" }, { stall: true }]]);
     const run = kit.session.run("go");
     await settle();

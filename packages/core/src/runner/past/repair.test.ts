@@ -31,7 +31,7 @@ async function file(): Promise<string> {
   return path;
 }
 
-/** The file with one bit flipped in the first place where it says `text`. */
+/** Returns the file with one bit flipped in the first occurrence of `text`. */
 function flip(path: string, text: string): Buffer {
   const bytes = readFileSync(path);
   const at = bytes.indexOf(text);
@@ -47,7 +47,7 @@ async function opened(path: string) {
 }
 
 describe("a damaged thread", () => {
-  test("C4: lives on, as far as it can be read, in a fork that goes on; it stays as it is, and what was lost is said", async () => {
+  test("C4: lives on, as far as it can be read, in a fork that can be resumed; it stays as it is, and the report names what was lost", async () => {
     const path = await file();
     flip(path, "the second answer");
     const { db, kit } = await opened(path);
@@ -80,7 +80,7 @@ describe("a damaged thread", () => {
     db.close();
   });
 
-  test("C4: one whose row cannot be read has all of its lines; how much more there was nobody knows", async () => {
+  test("C4: one whose row cannot be read has all of its lines; how many more there were is unknown", async () => {
     const path = await file();
     const damage = await openDatabase(path);
     damage.exec("UPDATE thread SET updated_at = updated_at + 1");
@@ -94,7 +94,7 @@ describe("a damaged thread", () => {
     db.close();
   });
 
-  test("C4: a line that the store proves, and that nobody can understand, ends what can be read", async () => {
+  test("C4: a line that the store proves, and that no release can read, ends the readable part", async () => {
     const kit = await openKit(["one"]);
     await kit.session.run("go").result;
     const key = { tenant: "default", threadId: "thread" };
@@ -116,7 +116,7 @@ describe("a damaged thread", () => {
     expect(history(session.messages)).toEqual(["user: go", "assistant: one"]);
   });
 
-  test("C4: whichever byte of its text is damaged, the fork has a prefix of its past, and goes on", async () => {
+  test("C4: whichever byte of its text is damaged, the fork has a prefix of its past, and continues", async () => {
     const path = await file();
     const bytes = readFileSync(path);
     const whole = ["user: first", "assistant: the first answer", "user: second", "assistant: call w", "tool: w ok"];

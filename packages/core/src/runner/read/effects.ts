@@ -1,4 +1,4 @@
-// What happened to the world: calls that began, and steps inside them, as far as the journal tells.
+// Effects outside of the thread: calls that began, and steps inside them, as far as the journal has them.
 
 import type { Fact } from "../../event.ts";
 import type { Json } from "../../json.ts";
@@ -12,7 +12,7 @@ export interface Effect {
   readonly address: string;
   readonly callId?: string;
   readonly tool?: string;
-  /** What ran. */
+  /** The arguments that ran. */
   readonly args?: Json;
   /** The step's. */
   readonly key?: string;
@@ -43,7 +43,7 @@ export function effectsAfter(facts: readonly Fact[], point: number): readonly Ef
       effects.push({ seq, at, address, ...(callId !== undefined && { callId }), key, outcome });
     }
   }
-  // What has no end on record may still be running.
+  // A call without an end on record may still be running.
   return [...effects, ...running.values()].sort((a, b) => a.seq - b.seq);
 }
 

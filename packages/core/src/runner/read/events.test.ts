@@ -196,7 +196,7 @@ describe("session.events", () => {
     expect(await all(kit.session.events({ signal: AbortSignal.abort() }))).toEqual([]);
   });
 
-  it("E1: a signal that fires while it reads the store ends it, also where the store is closed meanwhile", async () => {
+  it("E1: a signal that fires while it reads the store ends it, also if the store is closed in the meantime", async () => {
     const reading = gate();
     const closed = gate();
     const store = memoryStore();
@@ -229,7 +229,7 @@ describe("session.events", () => {
 });
 
 describe("runner.events", () => {
-  it("E1: another runner over the same store gets every fact, live, and from before the thread is there", async () => {
+  it("E1: another runner over the same store gets every fact, live, and from before the thread exists", async () => {
     const store = memoryStore();
     const other = await openKit([], { store, threadId: "unrelated" });
     const abort = new AbortController();
@@ -254,7 +254,7 @@ describe("runner.events", () => {
     expect((await run.result).status).toBe("completed");
   });
 
-  it("E1: who listens before the thread is opened here, or when its session is closed and opened again, hears it speak", async () => {
+  it("E1: runner.events() streams text across open, close and reopen", async () => {
     const kit = await openKit(["one", "two"], { threadId: "unrelated" });
     const heard = listen(kit.runner.events("thread"));
     await settle();
@@ -269,7 +269,7 @@ describe("runner.events", () => {
 });
 
 describe("closing", () => {
-  it("E1: ends the readers of a session, after all that was said; those of its thread go on", async () => {
+  it("E1: close() ends the readers of a session after its events; readers of the thread continue", async () => {
     const kit = await openKit(["one", "two"]);
     const before = listen(kit.session.events());
     const thread = listen(kit.runner.events("thread"));
@@ -295,7 +295,7 @@ describe("closing", () => {
     expect(none).toEqual([]);
   });
 
-  it("E1: a reader that nobody reads lets go of the store", async () => {
+  it("E1: a reader that is not read lets go of the store", async () => {
     const store = memoryStore();
     const watch = store.watch.bind(store);
     let watching = 0;
@@ -319,7 +319,7 @@ describe("closing", () => {
 describe("a slow reader", () => {
   const words = (n: number) => Array.from({ length: n }, (_, i) => `${i} `);
 
-  it("E3: deltas that nobody has read yet are one delta, at its offset", async () => {
+  it("E3: deltas that are not read yet are one delta, at its offset", async () => {
     const kit = await openKit([[{ text: words(5000) }]]);
     const run = kit.session.run("count");
     const reader = run[Symbol.asyncIterator]();
@@ -374,7 +374,7 @@ describe("a slow reader", () => {
   });
 });
 
-/** Deltas as if nobody had read them apart. */
+/** Joins deltas as if they had been unread. */
 function merged(events: readonly BelayEvent[]): BelayEvent[] {
   const out: BelayEvent[] = [];
   for (const event of events) {

@@ -1,8 +1,8 @@
 // From one writer to many readers. Invariants:
-// 1. A reader gets every fact after its cursor once, in order, whether it comes live or from the store.
+// 1. A reader gets every fact after its cursor once, in order, live or from the store.
 // 2. A slow reader never slows the run (E3): its queue is bounded; deltas merge in it; past the bound it is emptied,
 //    the reader gets `gap`, and reads the facts again from the store.
-// 3. A draft is void once the answer that it is of is on record, or its segment is over: it is not handed out. Other drafts
+// 3. A draft is void once its answer is on record, or its segment is over: it is not handed out. Other drafts
 //    older than the last fact handed out come from another agent; only text and progress are worth handing out then.
 // 4. A reader that joins in mid-answer, or that gets `gap`, gets the text so far after the facts, as one delta at offset 0 (L2).
 // 5. A reader of one run gets nothing of what the thread did after it.
@@ -53,7 +53,10 @@ export class Feed {
   /** Looks whether the owner is still there, while another process may write. */
   #owner: OwnerWatch | undefined;
   #unwatch: (() => void) | undefined;
-  /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
+  /**
+   * While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and
+   * the store's hints say nothing new.
+   */
   #live: (() => number) | undefined;
   /** The answers that stream now. Undefined while there are none. */
   #speeches: Set<Speech> | undefined;
@@ -151,7 +154,7 @@ export class Feed {
     const read: ReadFacts = async (after) => {
       const facts = await readFacts(this.#host.store, this.#key, after, (row) => this.#saw(row));
       this.#follow(facts);
-      // The store has a fact before it is published, together with what was said around it.
+      // The store has a fact before it is published, together with the drafts around it.
       const last = this.#live?.() ?? Number.POSITIVE_INFINITY;
       return facts.filter(({ seq }) => seq <= last);
     };
@@ -253,7 +256,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     else this.#queue.push(event);
     if (this.#queue.length - this.#next > MOST_QUEUED) {
       this.#gap = event;
-      // What is dropped is in the store, or in the text so far.
+      // Dropped events are in the store, or in the text so far.
       this.#queue = this.#soFar();
       this.#next = 0;
       this.#behind = true;
@@ -348,7 +351,10 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     return seq < this.#since || seq < (this.#answered?.get(runPath) ?? 0);
   }
 
-  /** Returns the next draft after the last fact, such as the end of a turn. It still belongs to the run: a new run begins with a fact. */
+  /**
+   * Returns the next draft after the last fact, such as the end of a turn. It still belongs to the run: a new run begins with a
+   * fact.
+   */
   #lastDraft(cursor: number): IteratorResult<BelayEvent> | undefined {
     for (let next = this.#queue[this.#next]; next !== undefined && !isFact(next); next = this.#queue[this.#next]) {
       this.#next += 1;

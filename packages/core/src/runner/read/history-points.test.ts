@@ -5,7 +5,7 @@ import { scriptedModel } from "../../testing/index.ts";
 const told = (points: readonly { seq: number; kind: string; text: string; path?: string }[]) =>
   points.map(({ seq, kind, text, path }) => `${seq} ${kind}${path === undefined ? "" : ` ${path}`}: ${text}`);
 
-test("T2: looking back at a graph shows what its nodes did and where it stopped, each a point to fork at", async () => {
+test("T2: the history of a graph shows the results of its nodes and its stops, each a point to fork at", async () => {
   let broken = true;
   const g = graph<{ n: number }>("g")
     .node("count", (_input: string, ctx) => {

@@ -1,20 +1,20 @@
-// A thread as a person looks back at it: what was said, done and decided, each with the point to fork at.
+// A thread as a person looks back at it: messages, calls and decisions, each with the point to fork at.
 
 import type { Fact } from "../../event.ts";
 import { isAtNode, isRequest } from "../../interrupt/interrupt.ts";
 import { type InterruptView, isView, mapLeaves } from "../../interrupt/view.ts";
 import { messageText, type Part } from "../../message.ts";
 
-/** `fork({ at: seq })` begins with it, and rests as the thread did then; where it is a message, `fork({ before: id })` without it. */
+/** `fork({ at: seq })` includes it, with the state of that moment; for a message, `fork({ before: id })` excludes it. */
 export interface HistoryPoint {
   readonly seq: number;
   readonly at: number;
   readonly kind: "input" | "answer" | "result" | "step" | "request" | "decision" | "stop" | "end" | "fork";
-  /** In a few words: what was said, or what happened. */
+  /** The message or the event, in a few words. */
   readonly text: string;
   /** Of a message, or of a request. */
   readonly id?: string;
-  /** The agent, where it is one inside others. */
+  /** The agent, if it is nested. */
   readonly path?: string;
   readonly runId: string;
 }
@@ -71,7 +71,7 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     case "run-end": {
       const text = fact.error === undefined ? fact.status : `${fact.status}: ${fact.error.message}`;
       if (!fact.runPath.includes("/")) return { kind: "end", text };
-      // What an agent that chats gave is its answer; a node or another agent has said nothing in words.
+      // The output of a chat agent is its answer; a node or another agent has no message.
       if (fact.output === undefined && fact.error === undefined) return undefined;
       return { kind: "result", text: `${fact.agentName}: ${text}` };
     }

@@ -38,7 +38,7 @@ test("L2: a reader that joins in mid-answer gets the facts, then the text so far
   const { model, say } = spoken([{ type: "reasoning", text: "Hm" }, text("Hel"), text("lo "), text("you"), finish]);
   const { session, runner } = await openKit(model);
   const run = session.run("go");
-  // Nobody reads when these come.
+  // No reader is present when these come.
   for (const i of [0, 1, 2]) say(i);
   await settle();
   const late = listen(runner.events("thread"));

@@ -19,7 +19,7 @@ import { type FakeClock, fakeClock, scriptedModel } from "../../testing/index.ts
 const text = (words: string): ModelEvent => ({ type: "text", text: words });
 const finish: ModelEvent = { type: "finish", finish: "stop", usage: { inputTokens: 1, outputTokens: 1 } };
 
-/** Says what the test hands it. */
+/** Streams the text of the test. */
 function mouth() {
   const queue: ModelEvent[] = [];
   let more = gate();

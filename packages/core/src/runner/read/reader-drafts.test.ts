@@ -8,7 +8,7 @@ for (const { name, make } of eachStore) {
     const stop = new AbortController();
     const reader = session.events({ signal: stop.signal })[Symbol.asyncIterator]();
     await session.run("go").result;
-    // Nobody runs it now: the store says that something has come, and readers look there.
+    // No process runs it now: the store gives a hint, and readers look there.
     await session.steer("more");
     await settle();
     const events = [];
@@ -34,7 +34,7 @@ for (const { name, make } of eachStore) {
     expect(events.filter(isFact).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test(`E1 (${name}): a reader that looks into the store while the last step is there and not told yet hears what is said around it`, async () => {
+  test(`E1 (${name}): a reader that loads the store between an append and its publication gets the drafts around it`, async () => {
     const written = gate();
     const tell = gate();
     const after = (_: number, { release }: { readonly release: boolean }) => {

@@ -1,10 +1,10 @@
-// What a session remembers, and what its readers hold on to.
+// The memory of a session, and the store handles of its readers.
 
 import { gate, history, openKit, said, settle, threadOf, wrapStore } from "@belay/testkit";
 import { expect, it } from "vitest";
 import { memoryStore } from "../../index.ts";
 
-it("a session that reads the store while it runs does not go back to what it read", async () => {
+it("a session that reads the store while it runs does not return to the older state", async () => {
   const inner = memoryStore();
   const answered = gate();
   let held = false;
@@ -27,7 +27,7 @@ it("a session that reads the store while it runs does not go back to what it rea
   expect(history(kit.session.messages)).toEqual(["user: go", "assistant: one"]);
 });
 
-it("E1: a reader that nobody reads to its end lets go of the store with its run, and can still be read to its end", async () => {
+it("E1: a reader that is not read to its end lets go of the store with its run, and can still be read to its end", async () => {
   const inner = memoryStore();
   let watchers = 0;
   const store = wrapStore(inner, {
@@ -52,7 +52,7 @@ it("E1: a reader that nobody reads to its end lets go of the store with its run,
   expect(rest.slice(-4)).toEqual(["message assistant: one", "turn-end 1", "run-end completed", "state completed"]);
 });
 
-it("C3: a session opened before its thread was there runs on what another runner made of it meanwhile", async () => {
+it("C3: a session opened before its thread existed continues from the state that another runner made in the meantime", async () => {
   const early = await openKit(["second"]);
   const other = await openKit(["first"], { store: early.store });
   await other.session.run("one").result;

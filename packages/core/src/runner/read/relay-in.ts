@@ -1,8 +1,8 @@
 // A reader's end of a relay: it follows a thread that another process runs, and puts the drafts together again. Invariants:
 // 1. Readers here get the text of a message without holes and without repeats. After a lost batch they get `gap`, and the
 //    text continues when the owner has sent the text so far.
-// 2. The owner knows of this reader within a moment: it says so when it begins to follow, when it sees facts of an owner that
-//    it has not heard, and again before its time is over.
+// 2. The owner learns of this reader within a moment: the reader calls when it begins to follow, when it sees facts of an owner that
+//    has not answered yet, and again before its time is over.
 
 import type { Clock } from "../../clock.ts";
 import type { DeltaEvent, Draft, Fact, GapEvent } from "../../event.ts";
@@ -12,10 +12,10 @@ import { type Follow, readBatch } from "./relay-words.ts";
 /** How long the owner counts a reader that says nothing more. */
 const TTL_MS = 10_000;
 const AGAIN_MS = 3_000;
-/** Between two calls for an owner that may not have heard the last one. */
+/** The time between two calls to an owner that may have missed the last one. */
 const CALL_MS = 50;
 
-/** An answer as far as it was heard: its last pieces, with all of the text. */
+/** An answer as far as it was received: its last pieces, with all of the text. */
 interface Heard {
   readonly messageId: string;
   readonly attempt: number;
@@ -32,9 +32,9 @@ export class RelayIn {
   readonly #answers = new Map<string, Heard>();
   #owner: string | undefined;
   #n = 0;
-  /** The present owner has heard of this reader. */
+  /** The present owner has received the call of this reader. */
   #isKnown = false;
-  /** When to call again if no owner answers: it may have begun, and not listen yet. */
+  /** The time of the next call if no owner answers: it may have begun, and not follow yet. */
   #againMs = CALL_MS;
   #calledAt = Number.NEGATIVE_INFINITY;
   #callTimer: unknown;
@@ -58,7 +58,7 @@ export class RelayIn {
     return this.#line !== undefined;
   }
 
-  /** The thread has these facts: it may have an owner that has not heard of this reader. */
+  /** The thread has these facts: it may have an owner that has not received this reader's call. */
   moved(facts: readonly Fact[]): void {
     if (this.#line === undefined || facts.length === 0) return;
     if (facts.some((fact) => fact.type === "state" && fact.state === "running")) {

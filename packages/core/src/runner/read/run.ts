@@ -123,7 +123,7 @@ export class LiveRun implements Run<never> {
   }
 }
 
-/** Returns why a run with this result did not begin. A stop that met what it waited for also ended it. */
+/** Returns why a run with this result did not begin. A stop of the work that it waited for also ended it. */
 function whyNot(threadId: string, result: RunResult<never>): BelayError {
   if (result.status === "failed") return result.error;
   if (result.status === "terminated") {

@@ -43,7 +43,7 @@ const stores: Record<string, () => Promise<Store>> = {
 };
 
 describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
-  it("T3: goes on from its snapshot in a new runner: few lines are read, the same prompt is sent, everything is seen", async () => {
+  it("T3: continues from its snapshot in a new runner: few lines are read, the same prompt is sent, everything is seen", async () => {
     const store = await make();
     const first = await openKit(talkative(), { store, tools: [note], agent: { context }, threadId: "long" });
     for (let i = 0; i < 60; i++) await first.session.run(`question ${i} ${"and so on ".repeat(30)}`).result;
@@ -57,7 +57,7 @@ describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
     expect(history(fresh.session.messages).slice(0, seen.length)).toEqual(seen);
     expect(fresh.session.messages).toHaveLength(seen.length + 4);
     expect(fresh.problems()).toEqual([]);
-    // The first runner folded every line: what it would send now must be what the other sent, and what came of it.
+    // The first runner folded every line: its next prompt must equal the prompt of the other, with the answer.
     await threadOf(first.session).refresh();
     await first.session.run("and then?").result;
     const before = sent(fresh.requests)!;
@@ -67,7 +67,7 @@ describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
 });
 
 describe.each(Object.entries(stores))("a fork of a long thread %s", (_, make) => {
-  it("T2, T3: goes on from a snapshot of what it shares: few lines are read, everything is seen, also once the other is deleted", async () => {
+  it("T2, T3: continues from a snapshot of the lines that it shares: few lines are read, everything is seen, also once the other is deleted", async () => {
     const store = await make();
     const first = await openKit(talkative(), { store, tools: [note], agent: { context }, threadId: "forked" });
     for (let i = 0; i < 60; i++) await first.session.run(`question ${i} ${"and so on ".repeat(30)}`).result;

@@ -53,7 +53,7 @@ const codes = (settled: readonly PromiseSettledResult<unknown>[]) =>
   settled.map((each) => (each.status === "fulfilled" ? "taken" : (each.reason as { code?: string }).code)).toSorted();
 
 describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => {
-  test("Q3: given before the run has paused, they let their calls run at once, and the run goes on by itself", async () => {
+  test("Q3: given before the run has paused, they let their calls run at once, and the run continues by itself", async () => {
     const { kit, run, heard, ran, end, a, b } = await running(await make());
     expect(kit.session.state).toBe("running");
     expect(await kit.session.answer(a, approve({ by: "ann" }))).toEqual({ open: 1 });
@@ -106,7 +106,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     expect((await kit.store.load(key))!.commands).toEqual([]);
   });
 
-  test("Q3: sent before the run has paused they let it go on by itself, also where the store gives no hint of them", async () => {
+  test("Q3: answers sent before the run has paused let it continue by itself, also if the store gives no hint of them", async () => {
     const store = await make();
     const deaf = wrapStore(store, { watch: () => () => {} });
     const { kit, run, ran, tools, end, a, b } = await running(deaf);
@@ -153,7 +153,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     }
   });
 
-  test("F3: the owner dies after the answer was sent: whoever sent it takes the thread, and the call runs once", async () => {
+  test("F3: the owner dies after the answer was sent: its sender takes the thread, and the call runs once", async () => {
     const store = await make();
     const dead = gate();
     let isDead = false;
@@ -180,7 +180,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     dead.open();
   });
 
-  test("Q6: who may have lost the thread, and hears nothing of its store, does not say that there is no such request", async () => {
+  test("Q6: no ANSWER_UNKNOWN while the lease is in doubt and the store is silent", async () => {
     const store = await make();
     let isCut = false;
     const cut = wrapStore(store, {
@@ -203,7 +203,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     await happens(ran, "pay 7");
   });
 
-  test("Q3: an answer whose sender died, too, is collected by the next resume()", async () => {
+  test("Q3: an answer of a sender that died, too, is collected by the next resume()", async () => {
     const { tools, ran } = paying();
     const store = await make();
     const kit = await waiting(["a", "b"], { store, tools });
@@ -236,7 +236,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     expect(kit.session.interrupts.map(({ callId }) => callId)).toEqual(["b"]);
   });
 
-  test("C5: so does runner.work(); an answer to what is withdrawn is put away, and moves nothing", async () => {
+  test("C5: so does runner.work(); an answer to a withdrawn request is consumed, and moves nothing", async () => {
     const { tools, ran } = paying();
     const store = await make();
     const kit = await waiting(["a"], { store, tools });
@@ -356,7 +356,7 @@ describe.each(eachStore)("many at once ($name)", ({ make }) => {
     expect(kits.reduce((sum, { requests }) => sum + requests.length, 0)).toBe(1);
   });
 
-  test("Q3: an answer and a resume() at once: the call runs once, and the run comes to its end", async () => {
+  test("Q3: an answer and a resume() at once: the call runs once, and the run ends", async () => {
     for (let delay = 0; delay < 6; delay++) {
       const { tools, ran } = paying();
       const kit = await waiting(["a"], { store: await make(), tools });

@@ -60,7 +60,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(kit.requests).toHaveLength(2);
   });
 
-  test("Q6: unknown: a request that was never raised, and what is no id", async () => {
+  test("Q6: unknown: a request that was never raised, and a value that is no id", async () => {
     const { tools, ran } = paying();
     const kit = await waiting(["a"], { store: await make(), tools });
     await refused(kit, "nonsense", approve(), {
@@ -74,7 +74,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     await happens(ran, "pay 1");
   });
 
-  test("Q6: taken: it says by whom, when and how, also of a turn long gone and to a process that has just come", async () => {
+  test("Q6: taken: it names the person, the time and the decision, also for an old turn and in a new process", async () => {
     const clock = fakeClock(START);
     const { tools, ran } = paying();
     const store = await make();
@@ -109,7 +109,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     await happens(ran, "pay 5");
   });
 
-  test("Q6: invalid: what was not made by approve(), reject() or respond(), has unknown fields, or inherits its own", async () => {
+  test("Q6: invalid: a value that was not made by approve(), reject() or respond(), has unknown fields, or inherits its own", async () => {
     const { tools, ran } = paying();
     const kit = await waiting(["a"], { store: await make(), tools });
     const { id } = requestOf(kit, "a");
@@ -171,7 +171,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(JSON.stringify(kit.session.messages)).toContain("Bob true");
   });
 
-  test("Q6, Q7: forbidden: who is not among the approvers, by id or by group, and who does not say who it is", async () => {
+  test("Q6, Q7: forbidden: a person who is not among the approvers, by id or by group, and one without a name", async () => {
     const { tools, ran } = paying({
       needsApproval: () => humanApproval("Pay?", { approvers: ["ann", "group:bosses", "group:nobody"] }),
     });
@@ -192,7 +192,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     await happens(ran, "pay 1", "pay 2");
   });
 
-  test("section 6: answers given with resume() that do not say by whom are by who resumes", async () => {
+  test("section 6: answers given with resume() that name no person are by the caller of resume()", async () => {
     const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { approvers: ["ann"] }) });
     const kit = await waiting(["a"], { store: await make(), tools });
     const answers = { [requestOf(kit, "a").id]: approve() };
@@ -237,7 +237,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(ran).toHaveLength(2);
   });
 
-  test("Q4: a response stands for the result of a call, which then does not run", async () => {
+  test("Q4: a response is the result of a call, which then does not run", async () => {
     const { tools, ran } = paying();
     const kit = await waiting(["a"], { store: await make(), tools });
     await kit.session.resume({ answers: { [requestOf(kit, "a").id]: respond({ paid: "by hand" }) } }).result;
@@ -246,7 +246,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("Q3: a session that knew an older state of the thread answers what has been asked since", async () => {
+  test("Q3: a session with an older state of the thread answers later requests", async () => {
     const { tools, ran } = paying();
     const store = await make();
     const kit = await openKit([pays("p"), pays("q"), "done"], { store, tools });

@@ -155,7 +155,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     expect(kit.session.state).toBe("completed");
   });
 
-  test("Q3: resume() with requests still open does what it can and ends interrupted again, with a new handle", async () => {
+  test("Q3: resume() with requests still open runs the answered calls and ends interrupted again, with a new handle", async () => {
     const { tools, ran } = paying();
     const kit = await waiting(["a", "b"], { store: await make(), tools });
     const before = await kit.session.handle();
@@ -203,7 +203,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     expect(kit.session.interrupts).toHaveLength(1);
   });
 
-  test("Q4: history and events show what the model asked and what ran", async () => {
+  test("Q4: history and events show the arguments of the model and those that ran", async () => {
     const { tools } = paying();
     const store = await make();
     const kit = await waiting(["a"], { store, tools });

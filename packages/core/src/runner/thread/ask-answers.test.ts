@@ -106,7 +106,7 @@ describe("what ctx.ask gives", () => {
 });
 
 describe.each(eachStore)("a question with a schema of the code's own, on $name", ({ make }) => {
-  // JSON Schema cannot say that a number is even, and knows no transform.
+  // JSON Schema cannot express an even number, and has no transform.
   const even = z
     .object({ n: z.number().refine(async (n) => n % 2 === 0, "must be even") })
     .transform(({ n }) => n * 10);
@@ -133,7 +133,7 @@ describe.each(eachStore)("a question with a schema of the code's own, on $name",
     }
   });
 
-  test("Q6: while the run goes on, too", async () => {
+  test("Q6: while the run continues, too", async () => {
     let release = () => {};
     const slow = new Promise<void>((resolve) => (release = resolve));
     const kit = await open(await make(), async (ctx) => {
@@ -151,7 +151,7 @@ describe.each(eachStore)("a question with a schema of the code's own, on $name",
     expect(toolResult(await factsOf(kit.store), "a")).toBe("got 20");
   });
 
-  test("Q7: in another process its JSON Schema judges; what only the code can refuse is an error to the code", async () => {
+  test("Q7: in another process its JSON Schema judges; a value that only the code can refuse is an error to the code", async () => {
     const store = await make();
     await (await open(store, execute)).session.run("go").result;
     const kit = await open(store, execute);

@@ -114,7 +114,7 @@ describe.each(eachStore)("C1: a process that dies while code inside a call runs,
     expect(toolResult(await factsOf(store), "p")).toBe("paid ann");
   });
 
-  test('C1, onCrash "fail": the model is told that its outcome is unknown', async () => {
+  test('C1, onCrash "fail": the model reads that its outcome is unknown', async () => {
     const store = await make();
     const did: string[] = [];
     const kit = await crashed(store, "fail", did);

@@ -17,7 +17,7 @@ import { approve, humanApproval, humanInput, respond, type Tool } from "../../in
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);
 
-/** Counts how often it is entered, and what became of each entry. */
+/** Counts its entries, and their outcomes. */
 function asking() {
   const seen = { entries: 0, aborted: [] as string[], settled: [] as unknown[] };
   const ask = toolOf("ask", async (ctx) => {
@@ -47,7 +47,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
   const open = async (tools: readonly Tool<unknown>[], store = make(), more = {}) =>
     openKit(script, { store: await store, tools, ...more });
 
-  test("Q1: goes on with its local state by answer(), and the model is called by resume()", async () => {
+  test("Q1: continues with its local state by answer(), and the model is called by resume()", async () => {
     const { seen, ask } = asking();
     const kit = await open([ask]);
     const id = await paused(kit);
@@ -60,7 +60,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     expect(seen).toEqual({ entries: 1, aborted: [], settled: ["ann", "finally"] });
   });
 
-  test("Q1: goes on with its local state by resume({ answers })", async () => {
+  test("Q1: continues with its local state by resume({ answers })", async () => {
     const { seen, ask } = asking();
     const kit = await open([ask]);
     const id = await paused(kit);
@@ -90,7 +90,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     const kit = await open([here.ask]);
     const id = await paused(kit);
     const other = await open([asking().ask], Promise.resolve(kit.store));
-    // Resumed without an answer, it pauses again: another stretch, the same request.
+    // Resumed without an answer, it pauses again: another segment, the same request.
     expect((await other.session.resume().result).status).toBe("interrupted");
     await kit.session.answer(id, respond("ann"));
     await threadOf(kit.session).refresh();
@@ -138,7 +138,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     expect(seen).toMatchObject({ entries: 1, settled: ["ann", "finally"] });
   });
 
-  test("F6: the pause cannot be saved: the code is dropped, and goes on from the record elsewhere", async () => {
+  test("F6: the pause cannot be saved: the code is dropped, and continues from the record elsewhere", async () => {
     const here = asking();
     const store = await make();
     const faulty = faultyStore(store);
@@ -149,7 +149,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
       here.seen.settled.push(name);
       return name;
     });
-    // The question is on record; what comes after it is not.
+    // The question is on record; later facts are not.
     let asked = false;
     const failing = {
       ...faulty,
@@ -198,7 +198,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     }
   });
 
-  test("Q1: maxHot 0 within one stretch: an answer that comes while a sibling runs begins the dropped code again", async () => {
+  test("Q1: maxHot 0 within one segment: an answer that comes while a sibling runs begins the dropped code again", async () => {
     let release = () => {};
     const sibling = new Promise<void>((resolve) => (release = resolve));
     const { seen, ask } = asking();

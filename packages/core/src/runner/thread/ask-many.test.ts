@@ -47,7 +47,7 @@ const idOf = (kit: Awaited<ReturnType<typeof open>>, key: string) =>
   kit.session.interrupts.find((request) => request.key === key)!.id;
 
 describe.each(eachStore)("several questions of one call, on $name", ({ make }) => {
-  test("Q3: they are open at once, and are answered in any order; each lets the code go on at once", async () => {
+  test("Q3: they are open at once, and are answered in any order; each lets the code continue at once", async () => {
     for (const order of orders) {
       const store = await make();
       const did: string[] = [];
@@ -173,7 +173,7 @@ describe.each(eachStore)("several questions of one call, on $name", ({ make }) =
     expect(toolResult(await factsOf(store), "s")).toBe("done false");
   });
 
-  test("Q3: an answer given before the run has paused lets it go on by itself", async () => {
+  test("Q3: an answer given before the run has paused lets it continue by itself", async () => {
     const store = await make();
     const sibling = gate();
     const turn = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>

@@ -26,7 +26,7 @@ function openOn(store: Store, truth: Store, seen: Witness, more = {}) {
   return openKit(script, { store, tools: [orderTool(truth, seen)], ...more });
 }
 
-/** What of it breaks a promise, once it has ended. */
+/** Returns the broken promises of a life that has ended. */
 async function problemsOf(store: Store, seen: Witness): Promise<string[]> {
   const facts = await factsOf(store);
   const problems = [...seen.problems, ...factProblems(facts)];
@@ -89,7 +89,7 @@ describe.each(eachStore)("code that asks twice, on $name", ({ make }) => {
     },
   );
 
-  test("Q1: closed between any two moments and opened by another runner: no catch and no finally runs over it, and the other one goes on from the record", async () => {
+  test("Q1: closed between any two moments and opened by another runner: no catch and no finally runs over it, and the other one continues from the record", async () => {
     for (let rounds = 0; rounds < 40; rounds++) {
       const store = await make();
       const seen = witness();
@@ -102,7 +102,7 @@ describe.each(eachStore)("code that asks twice, on $name", ({ make }) => {
       const facts = await factsOf(store);
       const cut = facts.some((fact) => fact.type === "tool-end" && fact.outcome === "interrupted");
       await goOnToTheEnd(next.session);
-      // Closed in the middle of a step, a call is cut off as by any close; else it goes on.
+      // Closed in the middle of a step, a call is cut off as by any close; else it continues.
       if (!cut) expect(await problemsOf(store, seen), `closed after ${rounds} rounds`).toEqual([]);
     }
   });

@@ -54,7 +54,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     }
   });
 
-  test("S1, S4: a step runs beside an open ask: its signal fires, its call is cut off, what it threw is no outcome", async () => {
+  test("S1, S4: a step runs beside an open ask: its signal fires, its call is cut off, its error is not an outcome", async () => {
     const store = await make();
     const ask = toolOf("ask", async (ctx) => {
       const asked = ctx.ask(humanInput("?"));
@@ -97,7 +97,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     expect(await outcome(store)).toEqual(["interrupted"]);
   });
 
-  test("S4: code that asks after the stop asks nobody: its call ends there, and its ask never settles", async () => {
+  test("S4: code that asks after the stop raises no request: its call ends there, and its ask never settles", async () => {
     for (const onStop of ["abort", "finish"] as const) {
       const store = await make();
       const work = gate();
@@ -130,7 +130,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     }
   });
 
-  test("S5: a tool that was left behind: its steps run and are not recorded; its ask asks nobody, and it is late no longer", async () => {
+  test("S5: a tool that was left behind: its steps run and are not recorded; its ask raises no request, and it is late no longer", async () => {
     const store = await make();
     const work = gate();
     const did: string[] = [];
@@ -158,7 +158,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     expect((await kit.runner.inbox()).items).toEqual([]);
   });
 
-  test("S5: a tool that was left behind and only takes steps tells its late result", async () => {
+  test("S5: a tool that was left behind and only takes steps sends its late result", async () => {
     const store = await make();
     const work = gate();
     const ask = toolOf("ask", async (ctx) => `late ${await work.opened.then(() => ctx.step("s", () => 1))}`, {
@@ -175,7 +175,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     expect(stepsOf(await factsOf(store))).toEqual([]);
   });
 
-  test("S4: an answer is on record, and the stop comes before the code goes on: held, it goes on with that answer on continue", async () => {
+  test("S4: an answer is on record, and the stop comes before the code continues: held, it continues with that answer on continue", async () => {
     const store = await make();
     const entered: string[] = [];
     const ask = toolOf("ask", async (ctx) => {
@@ -204,7 +204,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     expect(factProblems(await factsOf(store))).toEqual([]);
   });
 
-  test("S4, H1: the same, and the person says something else: the model is told that it may have taken effect", async () => {
+  test("S4, H1: the same, and the person sends new input: the model reads that it may have taken effect", async () => {
     const store = await make();
     const ask = toolOf("ask", async (ctx) => `hello ${await ctx.ask(humanInput("?"))}`);
     await (await open(store, [ask])).session.run("go").result;
@@ -287,7 +287,7 @@ describe("waiting for a person", () => {
     expect(toolResult(await factsOf(kit.store), "a")).toBe("ann");
   });
 
-  test("timeoutMs goes on where it was when the code goes on", async () => {
+  test("timeoutMs continues from where it was when the code continues", async () => {
     const clock = fakeClock();
     const ask = toolOf(
       "ask",
@@ -382,7 +382,7 @@ describe("waiting for a person", () => {
     expect(toolResult(await factsOf(kit.store), "a")).toBe("found ann");
   });
 
-  test("S4: a generator that waits for a person and is stopped keeps what it had yielded, and runs no finally", async () => {
+  test("S4: a generator that waits for a person and is stopped keeps its yielded values, and runs no finally", async () => {
     const did: string[] = [];
     const ask = toolOf("ask", async function* (ctx) {
       try {

@@ -44,7 +44,7 @@ async function paused(kit: Kit): Promise<string> {
 
 const ended = async (store: Store) => toolResult(await factsOf(store), "a");
 
-/** What was recorded since the pause, but for the pause itself. */
+/** Returns the facts since the pause, without the pause itself. */
 async function since(store: Store, head: number): Promise<string[]> {
   const facts = await factsOf(store);
   expect(factProblems(facts)).toEqual([]);
@@ -52,7 +52,7 @@ async function since(store: Store, head: number): Promise<string[]> {
 }
 
 describe.each(eachStore)("code that does something while it waits for a person, on $name", ({ make }) => {
-  test("Q1: its step is recorded, once, and it goes on waiting; the answer reaches it", async () => {
+  test("Q1: its step is recorded, once, and it continues waiting; the answer reaches it", async () => {
     const store = await make();
     const asked = gate();
     const { ask, did, timer } = impatient(async (ctx, did) => {
@@ -146,7 +146,7 @@ describe.each(eachStore)("code that does something while it waits for a person, 
         const facts = await factsOf(store);
         expect(factProblems(facts)).toEqual([]);
         expect(facts.filter(({ type }) => type === "tool-end").length).toBe(1);
-        // Where the answer won, what the timer does comes after the end of the call, and is nobody's.
+        // If the answer won, the work of the timer comes after the end of the call, and belongs to no call.
         const given = await ended(store);
         expect(["answered ann", "timed out"]).toContain(given);
         expect(computed.length).toBeLessThanOrEqual(1);
@@ -199,7 +199,7 @@ describe.each(eachStore)("code that does something while it waits for a person, 
     const id = await paused(kit);
     const there = impatient(() => "late");
     const other = await open(store, there.ask);
-    // Paused again, in another stretch: the head is not the one that the code here waits at.
+    // Paused again, in another segment: the head is not the one that the code here waits at.
     expect((await other.session.resume().result).status).toBe("interrupted");
     const head = (await factsOf(store)).length;
     here.timer.open();

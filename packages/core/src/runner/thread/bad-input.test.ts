@@ -51,7 +51,7 @@ describe("input", () => {
     expect(kit.requests[0]!.messages[0]!.parts).toEqual(parts("\ufffd"));
   });
 
-  it("SESSION_CLOSED, RUNNER_CLOSED: what is closed says so", async () => {
+  it("SESSION_CLOSED, RUNNER_CLOSED: verbs of a closed one", async () => {
     const kit = await openKit(["ok"]);
     await kit.session.run("a").result;
     await kit.session.close();

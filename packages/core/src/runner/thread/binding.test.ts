@@ -18,7 +18,7 @@ import { type Answer, approve, humanApproval, jsonSchema, type Tool, tool } from
 
 const key = { tenant: "default", threadId: "thread" };
 
-/** Approves in one process with these tools, and goes on with them. */
+/** Approves in one process with these tools, and resumes with them. */
 async function approvedWith(kit: Kit, tools: readonly Tool<unknown>[], answer: Answer, more: object = {}) {
   const { id } = requestOf(kit, "a");
   const other = await openKit(["done"], { store: kit.store, tools, ...more });
@@ -28,7 +28,7 @@ async function approvedWith(kit: Kit, tools: readonly Tool<unknown>[], answer: A
 }
 
 describe.each(eachStore)("what was approved ($name)", ({ make }) => {
-  test("Q5: another version of the tool does not run, and the model is told to ask anew", async () => {
+  test("Q5: another version of the tool does not run, and the model is asked to call anew", async () => {
     const first = paying({ version: "1" });
     const kit = await waiting(["a"], { store: await make(), tools: first.tools });
     const second = paying({ version: "2" });
@@ -53,7 +53,7 @@ describe.each(eachStore)("what was approved ($name)", ({ make }) => {
     expect(told).toContain("pay version 2");
   });
 
-  test("Q5: a tool that is gone, or whose schema has changed, does not run", async () => {
+  test("Q5: a removed tool, or one with a changed schema, does not run", async () => {
     const first = paying();
     const kit = await waiting(["a"], { store: await make(), tools: first.tools });
     const gone = await approvedWith(kit, [], approve());
@@ -168,7 +168,7 @@ describe.each(eachStore)("whether a call needs approval ($name)", ({ make }) => 
     await happens(ran, "pay 1");
   });
 
-  test("Q5: a request that it gives is what people see", async () => {
+  test("Q5: people see the request that it returns", async () => {
     const { tools } = paying({
       needsApproval: ({ n }) =>
         humanApproval(`Pay ${n}?`, { context: { n }, extra: [1], stateKey: "s", approvers: ["ann"] }),

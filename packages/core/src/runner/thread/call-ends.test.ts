@@ -28,7 +28,7 @@ const delegating = () => {
   return { ...agentTool(agent({ name: "inner", model, tools: [gated] })), name: "work" };
 };
 
-/** A thread whose process died while its calls ran. */
+/** A thread after the death of its process during its calls. */
 async function crash(store: Store, tools: readonly Tool<unknown>[]): Promise<void> {
   const dying = faultyStore(store);
   const kit = await openKit([turn], { store: dying, tools });
@@ -182,7 +182,7 @@ describe.each(eachStore)("a call that a crash cut, on $name", ({ make }) => {
     expect(history(kit.session.messages).at(-1)).toBe("tool: a unknown + b not-executed");
   });
 
-  test("S8, C1: a pause() before its agent comes to it holds it; the next resume() asks about it", async () => {
+  test("S8, C1: a pause() before its agent reaches it holds it; the next resume() asks for its outcome", async () => {
     const kit = await cutBesideGate();
     const paused = await written(kit, async () => {
       const run = kit.session.resume();

@@ -114,7 +114,7 @@ describe("a process that died", () => {
     expect(() => session.resumeWithInput("x")).toThrow(expect.objectContaining({ code: "INVALID_PAUSE_TYPE" }));
   });
 
-  it("C1, X2: a started call is unknown, or run again where it may be; a held one runs; the model is told the truth", async () => {
+  it("C1, X2: a started call is unknown, or run again where it may be; a held one runs; the model gets the truth", async () => {
     const { clock, store } = world();
     const ran: string[] = [];
     await dieInTools(clock, store, ran);
@@ -258,7 +258,7 @@ describe("a process that was taken for dead", () => {
     expect(follower.events.filter((event) => event.type === "message").map((event) => event.seq)).toEqual([4, 7]);
   });
 
-  it("F3: one that stood still between an append and its answer starts nothing of what that append was for", async () => {
+  it("F3: a process that stood still between an append and its answer starts no call of that append", async () => {
     const { clock, store } = world();
     const ran: string[] = [];
     const pay = tool({

@@ -289,6 +289,54 @@ describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
     expect(facts.map(({ type }) => type)).toEqual(["label", "state"]);
   });
 
+  test("L4, G1: a label or a breakpoint makes a thread that has none of its facts yet", async () => {
+    const flow = graph("flow")
+      .node("a", () => "a")
+      .edge(START, "a")
+      .edge("a", END)
+      .compile();
+    const store = await make();
+    const runner = createRunner({ agent: flow, store });
+    await (await runner.open("labelled")).label({ title: "new" });
+    await (await runner.open("halting")).setBreakpoint({ node: "a" });
+    const typesOf = async (threadId: string) => (await factsOf(store, threadId)).map(({ type }) => type);
+    expect(await typesOf("labelled")).toEqual(["state", "label"]);
+    expect(await typesOf("halting")).toEqual(["state", "breakpoint"]);
+    expect((await runner.look("halting"))!.state).toBe("initialized");
+  });
+
+  test("R5, O2: a new handle leaves the interrupt of the pause as it is, for other processes, too", async () => {
+    const store = await make();
+    const kit = await openKit([[{ text: "half" }, { stall: true }]], { store });
+    await reached(kit.session.run("go"), "text-delta");
+    await kit.session.interrupt({ by: "ann" });
+    const { interrupts } = kit.session;
+    await kit.session.handle();
+    const other = await openKit([], { store });
+    expect(other.session.interrupts).toEqual(interrupts);
+    expect(interrupts).toMatchObject([{ kind: "user", by: "ann" }]);
+  });
+
+  test("V2: a stop that met nothing, sent under one id by two processes at once, is on record once", async () => {
+    const made = await make();
+    const kit = await openKit(["done"], { store: made });
+    await kit.session.run("go").result;
+    let isSecond = true;
+    /** The other process is faster: its append comes between the reading and the append of this one. */
+    const store = heldStore(made, {
+      before: () => {
+        if (!isSecond) return undefined;
+        isSecond = false;
+        return kit.runner.interrupt("thread", { id: "esc" });
+      },
+    });
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    expect(await other.runner.interrupt("thread", { id: "esc" })).toMatchObject({ accepted: false });
+    expect(isSecond).toBe(false);
+    const commands = (await factsOf(made)).filter(({ type }) => type === "command");
+    expect(commands).toMatchObject([{ key: "stop:esc", refused: { code: "INVALID_STATE" } }]);
+  });
+
   test("G1: a terminated thread takes no breakpoint", async () => {
     const flow = graph("flow")
       .node("a", () => "a")

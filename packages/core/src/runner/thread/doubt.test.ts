@@ -102,7 +102,7 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([["pay 1"], []]);
   });
 
-  test("C1: here is the result, or skip it: it does not run, and the model is told which", async () => {
+  test("C1: here is the result, or skip it: it does not run, and the model reads which", async () => {
     for (const [answer, outcome, words] of [
       [respond("paid by hand"), "a ok", "paid by hand"],
       [
@@ -146,7 +146,7 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
     expect([ran, last.problems()]).toEqual([["pay 1"], []]);
   });
 
-  test("C1: never asked about where the tool may be retried, or the model is to be told", async () => {
+  test("C1: never asked about if the tool may be retried, or the model is to be informed", async () => {
     for (const [more, outcome, wanted] of [
       [{ onCrash: "retry" }, "a ok", ["pay 1"]],
       [{ readOnly: true }, "a ok", ["pay 1"]],
@@ -160,14 +160,14 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
     }
   });
 
-  test("C1: unattended, the model is told that its outcome is unknown", async () => {
+  test("C1: unattended, the model reads that its outcome is unknown", async () => {
     const { kit, ran } = await crashed(await make(), { runner: { unattended: true } });
     expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
     expect(history(kit.session.messages)[2]).toBe("tool: l ok + a unknown");
     expect(ran).toEqual([]);
   });
 
-  test("R1, Q8: a person who says something else: it reads unknown, never not executed, and the question is dead", async () => {
+  test("R1, Q8: new input: it reads unknown, never not executed, and the question is withdrawn", async () => {
     const first = await crashed(await make());
     await first.kit.session.resume({ input: "what happened?" }).result;
     expect(history(first.kit.session.messages).slice(2, 4)).toEqual(["tool: l ok + a unknown", "user: what happened?"]);
@@ -210,7 +210,7 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("S2, S9: a stop of a thread that crashed while people were asked withdraws what is open", async () => {
+  test("S2, S9: a stop of a thread that crashed while requests were open withdraws them", async () => {
     const store = await make();
     const { tools } = paying();
     const begun = gate();

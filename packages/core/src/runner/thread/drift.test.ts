@@ -17,7 +17,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
     [requestOf(next, call).id]: approve(),
   });
 
-  test("R7: warn: the report is an event, before it goes on, once and not at each resume", async () => {
+  test("R7: warn: the report is an event, before it continues, once and not at each resume", async () => {
     const { next, store } = await changed({ agent: { instructions: "Be quick." }, script: { id: "other" } });
     const first = listen(next.session.resume({ answers: answerOf(next, "a") }));
     expect(said(await first.all)).toEqual([
@@ -69,7 +69,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
         throw new Error("no idea");
       },
     ],
-  ])("R7: %s: nothing is spent, and resume() with another word goes on", async (_what, drift) => {
+  ])("R7: %s: nothing is spent, and resume() with another word continues", async (_what, drift) => {
     const { next, store } = await changed({ script: { id: "other" } });
     const handle = await next.session.handle();
     const facts = await factsOf(store);

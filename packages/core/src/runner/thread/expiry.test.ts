@@ -17,7 +17,7 @@ import { fakeClock } from "../../testing/index.ts";
 const START = Date.UTC(2026, 0, 1);
 const soon = START + 1000;
 
-/** One call whose request lasts for a second, and one that waits for ever. */
+/** One call with a request that lasts for a second, and one that waits without end. */
 async function hasty(make: (clock: Clock) => Promise<Store>, options: RequestOptions = {}) {
   const clock = fakeClock(START);
   const store = await make(clock);
@@ -100,7 +100,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     await working;
   });
 
-  test("Q7: a time that was over before anybody could answer counts at the next resume()", async () => {
+  test("Q7: a deadline that passed before any answer counts at the next resume()", async () => {
     const clock = fakeClock(START + 5000);
     const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { expiresAt: soon }) });
     const kit = await openKit([pays("a"), "done"], { store: await make(), clock, tools });
@@ -138,13 +138,13 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  test("Q7: two who do not say who they are, are one", async () => {
+  test("Q7: two answers without a name count as one person", async () => {
     const { kit, id } = await shared();
     await kit.session.answer(id, approve());
     await expect(kit.session.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
   });
 
-  test("Q7: an edit starts anew: those who approved something else have not approved it", async () => {
+  test("Q7: an edit starts anew: approvals of other arguments do not count", async () => {
     const { kit, ran, id } = await shared();
     await kit.session.answer(id, approve({ by: "ann" }));
     expect(await kit.session.answer(id, approve({ by: "bob", args: { n: 5 } }))).toEqual({ open: 1 });
@@ -156,7 +156,7 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 5"]);
   });
 
-  test("Q7: a response in place of the result takes as many people, who give the same one", async () => {
+  test("Q7: a response in place of the result takes as many people, with the same response", async () => {
     const { kit, ran, id } = await shared();
     expect(await kit.session.answer(id, respond("paid by hand", { by: "ann" }))).toEqual({ open: 1 });
     await expect(kit.session.answer(id, respond("paid by hand", { by: "ann" }))).rejects.toMatchObject({

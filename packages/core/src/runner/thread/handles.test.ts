@@ -21,7 +21,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     expect(await kit.session.handle()).toMatchObject({ interruptType: "tool_interrupt", restartBlock: false });
   });
 
-  test("R5: session.handle() issues a new one and voids the old; what is open stays open", async () => {
+  test("R5: session.handle() issues a new one and voids the old; open requests stay open", async () => {
     const { kit, tools, handle, ran } = await handed();
     const other = await openKit(["done"], { store: kit.store, tools });
     const second = await other.session.handle();
@@ -53,7 +53,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     });
   });
 
-  test("R5: answers leave it good; going on spends it", async () => {
+  test("R5: answers leave it valid; a resume spends it", async () => {
     const { kit, tools, handle, ran } = await handed();
     await kit.session.answer(requestOf(kit, "a").id, approve());
     await happens(ran, "pay 1");
@@ -95,6 +95,9 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
       code: "TOKEN_EXPIRED",
       message: expect.stringContaining("2026-01-01T00:00:01.000Z"),
     });
+    const late = await kit.session.handle();
+    await clock.advance(1000);
+    await expect(kit.runner.resume(late)).rejects.toMatchObject({ code: "TOKEN_EXPIRED" });
     const next = await kit.session.handle();
     await clock.advance(999);
     expect((await (await kit.runner.resume(next)).result).status).toBe("interrupted");
@@ -146,7 +149,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     await expect(kit.runner.resume(handle)).rejects.toMatchObject({ code: "TOKEN_SPENT" });
   });
 
-  test("C5: a new handle on a thread whose calls are all done does not keep runner.work() from it", async () => {
+  test("C5: a new handle on a thread with ended calls does not keep runner.work() from it", async () => {
     const { kit, tools, ran } = await handed();
     await kit.session.answer(requestOf(kit, "a").id, approve());
     await kit.session.answer(requestOf(kit, "b").id, approve());

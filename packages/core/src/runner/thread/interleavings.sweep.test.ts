@@ -1,4 +1,4 @@
-// Random lives of a thread: whatever people, processes, stores, models and tools do, in any order, the promises hold.
+// Random lives of a thread: with any acts of people, processes, stores, models and tools, in any order, the promises hold.
 // On a failure fast-check prints the seed and the shortest such life.
 
 import { type Action, type Piece, type Turn, toolNames, World } from "@belay/testkit/world";
@@ -96,7 +96,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: is("slow"), on, fault: delay }) },
 );
 
-/** What people do in a moment, one thing after the other: mostly in one tick. */
+/** The acts of people in a moment, one after the other: mostly in one tick. */
 const moment: fc.Arbitrary<Action[]> = fc
   .array(
     fc.record({
@@ -126,7 +126,7 @@ const moment: fc.Arbitrary<Action[]> = fc
 
 /** Stories that single actions would seldom make; 9 is the youngest process. */
 const story: fc.Arbitrary<Action[]> = fc.oneof(
-  // A process dies, and another one goes on.
+  // A process dies, and another one continues.
   fc
     .record({ on, inputs, mode: is("continue", "rethink") })
     .map(({ on, inputs, mode }): Action[] => [
@@ -213,7 +213,7 @@ const life = fc.record({
   terminate: fc.constantFrom(false, false, false, false, true),
 });
 
-test("whatever happens to a thread, in any order, the promises hold and it can go on", async () => {
+test("whatever happens to a thread, in any order, the promises hold and it can continue", async () => {
   await fc.assert(
     fc.asyncProperty(life, async ({ setup, actions, terminate }) => {
       const world = new World(setup);

@@ -17,7 +17,7 @@ const large = "x".repeat(2000);
 const limited = { runner: { maxBytes: 1000 } };
 const tooLarge = { code: "TOO_LARGE" };
 
-describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", ({ make }) => {
+describe.each(eachStore)("values of a caller larger than maxBytes, on $name", ({ make }) => {
   test.each<[string, Answer]>([
     ["respond(value)", respond({ text: large })],
     ["approve({ args })", approve({ args: { n: 1, text: large } })],
@@ -47,7 +47,7 @@ describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", 
     },
   );
 
-  test("P12, G4: resume({ state }) and the condition of a breakpoint are TOO_LARGE; the thread is as it was, and goes on", async () => {
+  test("P12, G4: resume({ state }) and the condition of a breakpoint are TOO_LARGE; the thread is as it was, and continues", async () => {
     const g = graph<{ by: string }>("g")
       .node("a", (_input: string, ctx) => ctx.state.by)
       .edge(START, "a")
@@ -79,7 +79,7 @@ describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", 
     expect(history(kit.session.messages)).toEqual(["user: go", "assistant~user: Well, "]);
   });
 
-  test("P12: a needsApproval that asks with more than maxBytes asks a person, who sees why", async () => {
+  test("P12: a needsApproval that asks with more than maxBytes asks a person, with the reason", async () => {
     const { tools, ran } = paying({ needsApproval: () => humanApproval("May it?", { context: large }) });
     const kit = await openKit([pays("p"), "done"], { store: await make(), tools, ...limited });
     await kit.session.run("go").result;

@@ -19,7 +19,7 @@ const key = { tenant: "default", threadId: "thread" };
 const noArgs = jsonSchema<object>({ type: "object" });
 const brief = { agent: { graceMs: 1 } };
 
-/** A tool that hears no signal and ends when the test says so. */
+/** A tool that ignores its signal and ends when the test says so. */
 function deaf(name = "deaf", more: object = {}) {
   const begun = gate();
   const end = gate<string>();
@@ -36,8 +36,8 @@ const lates = async (kit: Pick<Kit, "store">) =>
 
 const sent = (kit: Kit) => until(async () => ((await kit.store.load(key))?.commands.length ?? 0) > 0);
 
-describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name", ({ make }) => {
-  /** A run that was stopped while its one call went on. */
+describe.each(eachStore)("S5: the late result of a tool that was left behind, on $name", ({ make }) => {
+  /** A run that was stopped while its one call kept running. */
   async function leftBehind(turns: Parameters<typeof openKit>[0], options: KitOptions = {}) {
     const slow = deaf();
     const kit = await openKit(turns, { ...brief, ...options, store: await make(), tools: [slow.tool] });
@@ -49,7 +49,7 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     return { ...slow, kit };
   }
 
-  it("until it has ended, the session names it: what it gave waits by then, or there is nothing to tell", async () => {
+  it("until it has ended, the session names it: by then its result waits, or there is none", async () => {
     const { kit, end } = await leftBehind([[{ call: "deaf" }], "seen"]);
     expect(kit.session.late).toEqual(["call_1"]);
     end("late news");
@@ -78,7 +78,7 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     expect(kit.problems()).toEqual([]);
   });
 
-  it("H1: half a character in it becomes what a provider takes, and the model hears what a person had changed (Q4)", async () => {
+  it("H1: half a character in it becomes what a provider takes, and the model reads what a person had changed (Q4)", async () => {
     const slow = deaf("deaf", { needsApproval: true, input: jsonSchema<object>({ type: "object" }) });
     const store = await make();
     const kit = await openKit([[{ call: "deaf", args: { n: 1 } }], "seen"], { ...brief, store, tools: [slow.tool] });
@@ -157,7 +157,7 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     expect(factProblems(await factsOf(one.kit.store))).toEqual([]);
   });
 
-  it("two of one turn are each told once, and a tool that throws because of the stop changes nothing", async () => {
+  it("two of one turn are each reported once, and a tool that throws because of the stop changes nothing", async () => {
     const store = await make();
     const [a, b, c] = [deaf("a"), deaf("b"), deaf("c")];
     const calls = [{ call: "a" }, { call: "b" }, { call: "c" }];
@@ -177,7 +177,7 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     expect(kit.problems()).toEqual([]);
   });
 
-  it("a tool that was too slow is heard of later, while others of its turn still run", async () => {
+  it("the result of a tool that was too slow arrives later, while others of its turn still run", async () => {
     const store = await make();
     const slow = deaf("slow", { timeoutMs: 1, graceMs: 1 });
     const other = deaf("other");
@@ -196,7 +196,7 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     expect(await lates(kit)).toEqual(['late call_1 replace ok "after all"']);
   });
 
-  it("a tool that was too slow and then fails is told as failed", async () => {
+  it("a tool that was too slow and then fails is reported as failed", async () => {
     const store = await make();
     const slow = deaf("slow", { timeoutMs: 1, graceMs: 1 });
     const kit = await openKit([[{ call: "slow" }], "first", "second"], { store, tools: [slow.tool] });

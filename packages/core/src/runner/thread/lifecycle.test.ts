@@ -63,7 +63,7 @@ describe("the moves", () => {
   });
 });
 
-describe("what a session goes through", () => {
+describe("the lifecycle of a session", () => {
   it("D1: a run goes created → initialized → running → completed, and a second one through initialized again", async () => {
     const kit = await openKit(["one", "two"]);
     expect(kit.session.state).toBe("created");
@@ -78,7 +78,7 @@ describe("what a session goes through", () => {
     expect(await states(kit)).toEqual(["initialized", "running", "completed", "initialized", "running", "completed"]);
   });
 
-  it("D2: a pause has exactly one type, and it is gone on resume", async () => {
+  it("D2: a pause has exactly one type, and a resume clears it", async () => {
     const kit = await openKit([cut, "lo"]);
     expect(kit.session.pauseType).toBeUndefined();
     const result = await interrupted(kit);
@@ -91,7 +91,7 @@ describe("what a session goes through", () => {
     expect(await states(kit)).toEqual(["initialized", "running", "paused", "running", "completed"]);
   });
 
-  it("D29: a manual pause parks after the turn's calls, and going on adds nothing and asks nothing twice", async () => {
+  it("D29: a manual pause parks after the turn's calls, and a resume adds no message and repeats no request", async () => {
     const started = gate();
     const go = gate();
     const execute = async () => {
@@ -170,7 +170,7 @@ describe("what a session goes through", () => {
     }
   });
 
-  it("D1, Q3: terminate() ends it also where an answer is faster, and stops the call that the answer lets run", async () => {
+  it("D1, Q3: terminate() ends it also if an answer is faster, and stops the call that the answer lets run", async () => {
     const [asked, go, begun] = [gate(), gate(), gate()];
     const store = memoryStore();
     let isHeld = false;
@@ -281,7 +281,7 @@ describe("several sessions, several runners", () => {
     expect(a.state).toBe("completed");
   });
 
-  it("C3: whoever opens a thread that is being opened gets it when it is ready", async () => {
+  it("C3: a second open() of a thread that is being opened resolves when it is ready", async () => {
     const store = memoryStore();
     await openKit(["one"], { store }).then((kit) => kit.session.run("a").result);
     const slow: Store = { ...heldStore(store, {}), load: (...args) => settle(1).then(() => store.load(...args)) };
@@ -341,7 +341,7 @@ describe("several sessions, several runners", () => {
     expect((await both.open("newer", { agent: "helper" })).agent.name).toBe("helper");
   });
 
-  it("R4: a session whose thread went on elsewhere says so, reads what happened, and works again", async () => {
+  it("R4: a session whose thread continued elsewhere says so, reads what happened, and works again", async () => {
     const store = memoryStore();
     const first = await openKit([cut, "third"], { store });
     await interrupted(first);
@@ -353,7 +353,7 @@ describe("several sessions, several runners", () => {
     expect((await first.session.run("b").result).status).toBe("completed");
   });
 
-  it("R4: a session whose thread was moved to another pause of the same run does not resume that one unseen", async () => {
+  it("R4: a session of a thread that was moved to another pause of the same run does not resume that one unseen", async () => {
     const store = memoryStore();
     const first = await openKit([cut, "lo"], { store });
     await interrupted(first);

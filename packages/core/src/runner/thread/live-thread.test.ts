@@ -29,14 +29,14 @@ function runnerOf(turns: readonly ScriptedTurn[], tools: readonly Tool<unknown>[
   return createRunner({ agent: agent({ name: "helper", model: scriptedModel(turns), tools }) });
 }
 
-/** Nobody has the session afterwards but whoever keeps it. */
+/** After this only the runtime may hold the session. */
 async function leave(runner: Runner, use: (session: Session) => unknown): Promise<WeakRef<Session>> {
   const session = await runner.open("thread");
   await use(session);
   return new WeakRef(session);
 }
 
-describe("a session that nobody holds", () => {
+describe("a session that no caller holds", () => {
   test("is forgotten while nothing runs, and its thread is as it was", async () => {
     const runner = runnerOf(["hello"]);
     const left = await leave(runner, async (session) => {
@@ -72,7 +72,7 @@ describe("a session that nobody holds", () => {
     expect((await (await runner.open("thread")).resume().result).status).toBe("completed");
   });
 
-  test("is kept while it runs: who opens the thread again gets the same one", async () => {
+  test("is kept while it runs: open() returns the same one", async () => {
     const held = gate();
     const runner = runnerOf([() => held.opened.then(() => "hello")]);
     const left = await leave(runner, (session) => {
@@ -86,7 +86,7 @@ describe("a session that nobody holds", () => {
     await until(() => session.state === "completed");
   });
 
-  test("Q1: is kept while code waits in it for a person: that goes on where it is", async () => {
+  test("Q1: is kept while code waits in it for a person: that code continues in place", async () => {
     let entries = 0;
     const ask = toolOf("ask", async (ctx) => {
       entries += 1;

@@ -1,5 +1,5 @@
-// A thread that another process deleted, and one that was made again under its name: whoever knew the first one has
-// nothing to do with the second.
+// A thread that another process deleted, and one that was made again under its name: code that knew the first one must not touch
+// the second.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -40,7 +40,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     ["as long", ["uno"]],
     ["longer", ["uno", "dos"]],
   ])(
-    "F3: %s as the one that a session knew is not mixed with that, and the model is not sent what was deleted",
+    "F3: %s as the one that a session knew is not mixed with it, and no deleted message reaches the model",
     async (_, inputs) => {
       const store = await make();
       const { clock, pass } = moments();
@@ -66,7 +66,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     },
   );
 
-  it("C3: whoever opens it after that gets a session on the new one", async () => {
+  it("C3: open() after that returns a session on the new one", async () => {
     const store = await make();
     const { clock, pass } = moments();
     const first = await openKit(["one", "two"], { store, clock });
@@ -86,7 +86,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(await first.runner.open("thread")).toBe(again);
   });
 
-  it("C3: and so does whoever opens it before anything was refused", async () => {
+  it("C3: so does open() before any refusal", async () => {
     const { old, again } = await stale(await make(), ["one", "two"], ["um"]);
     const opened = await old.runner.open("thread");
     expect(opened).not.toBe(old.session);
@@ -164,7 +164,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(await looker.runner.answer(request!.id, respond("me"))).toEqual({ open: 0 });
   });
 
-  it("R5: what is asked by its name is asked of the new one, at the first try", async () => {
+  it("R5: verbs by its name reach the new one, at the first try", async () => {
     for (const how of ["resume", "interrupt", "rules", "steer", "enqueue"] as const) {
       const { old, other, result } = await stale(await make(), ["one", "two"], [[{ call: "ask" }], "y"]);
       await other.runner.close();
@@ -190,7 +190,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     }
   });
 
-  it("F3: nor does what was only looked at, of a thread that others had made, become the past of another", async () => {
+  it("F3: nor do lines that were only looked at, of a thread of others, become the past of another", async () => {
     const store = await make();
     const { clock, pass } = moments();
     const early = await openKit(["mine"], { store, clock });
@@ -207,7 +207,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(early.requests[0]!.messages).toHaveLength(3);
   });
 
-  it("F3: what is said to the first one does not enter the second", async () => {
+  it("F3: input for the first one does not enter the second", async () => {
     const { old, again } = await stale(await make(), ["one", "two"], ["um", "dois"]);
     const refused = { code: "THREAD_UNKNOWN" };
     await expect(old.session.steer("private")).rejects.toMatchObject(refused);
@@ -248,14 +248,14 @@ describe.each(eachStore)("on $name, a thread deleted elsewhere", ({ make }) => {
     expect(aborted).toBe(true);
   });
 
-  it("T3: is not made again by a session that knew it, whatever that remembers", async () => {
+  it("T3: is not made again by a session that knew it, with any memory", async () => {
     const store = await make();
     for (const forgets of [false, true]) {
       const old = await openKit(["one", "two"], { store });
       await old.session.run("secret").result;
       const other = await openKit([], { store });
       await other.runner.delete("thread");
-      // A session that was idle for long has forgotten what was said.
+      // A session that was idle for long has dropped its history.
       if (forgets) await collect();
       expect(await old.session.run("and?").result).toMatchObject({ error: { code: "THREAD_UNKNOWN" } });
       await expect(old.session.terminate()).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
@@ -268,7 +268,7 @@ describe.each(eachStore)("on $name, a thread deleted elsewhere", ({ make }) => {
   });
 });
 
-/** What is only held weakly is gone after it. */
+/** Objects that are only held weakly are gone after it. */
 async function collect(): Promise<void> {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;

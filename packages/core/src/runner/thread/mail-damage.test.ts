@@ -19,7 +19,7 @@ function quiet(store: Store) {
   return { store: held, hint };
 }
 
-/** A run whose tool waits, its store, and what the log hears. */
+/** A run with a waiting tool, its store, and the entries of the log. */
 async function running(inner: Store) {
   const log: LogEntry[] = [];
   const begun = gate();
@@ -51,7 +51,7 @@ const corrupt = (name: string, what: string) => [
 ];
 
 describe.each(eachStore)("a damaged command on $name", ({ make }) => {
-  it("S1, C4: holds up no stop behind it, and the log is told of it, once", async () => {
+  it("S1, C4: holds up no stop behind it, and is logged once", async () => {
     const { run, send, hint, told } = await running(await make());
     await send("s1", "steer", '{"messages":');
     await send("stop:x", "stop", { runId: run.runId, segment: 1, options: {} });
@@ -62,7 +62,7 @@ describe.each(eachStore)("a damaged command on $name", ({ make }) => {
     expect(told()).toEqual([corrupt("s1", "is not JSON")]);
   });
 
-  it("C4: holds up no steer behind it, whatever it was, and stays where it is", async () => {
+  it("C4: delays no steer behind it, with any kind, and stays in the store", async () => {
     const { run, send, hint, told, end, session, store } = await running(await make());
     const damaged = { s1: "steer", "stop:y": "stop", "late:z": "late", "answer:a": "answer" } as const;
     for (const [name, kind] of Object.entries(damaged)) await send(name, kind, null);
@@ -80,7 +80,7 @@ describe.each(eachStore)("a damaged command on $name", ({ make }) => {
     expect((await store.load(key))?.commands.map((command) => command.key)).toEqual(names);
   });
 
-  it("C4: that is an input for the next run ends no process: the log is told, and whoever goes on is", async () => {
+  it("C4: that is an input for the next run ends no process: it is logged, and the next resume fails with it", async () => {
     const { run, send, hint, told, end, session } = await running(await make());
     const lost = await unhandled(async () => {
       await send("i1", "input", "no");
@@ -95,7 +95,7 @@ describe.each(eachStore)("a damaged command on $name", ({ make }) => {
   });
 });
 
-it("C4: a command that the store itself refuses is told to the log of whoever runs the thread, once", async () => {
+it("C4: a command that the store itself refuses is logged once by the owner of the thread", async () => {
   const { run, hint, told, end, session, store } = await running(await eachStore[1]!.make());
   const load = store.load;
   const problem = "command s1 does not fit its checksum";

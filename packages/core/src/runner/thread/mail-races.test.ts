@@ -10,14 +10,14 @@ const noArgs = jsonSchema<object>({ type: "object" });
 
 const pass = (ms: number) => new Promise<"time is up">((resolve) => setTimeout(resolve, ms, "time is up" as const));
 
-/** A tool whose n-th call ends when the n-th gate opens, whatever its signal says. */
+/** A tool whose n-th call ends when the n-th gate opens, against its signal. */
 function deaf(name: string, ...ends: Promise<string>[]) {
   let calls = 0;
   const execute = () => ends[calls++];
   return tool({ name, description: "waits", input: noArgs, readOnly: true, execute });
 }
 
-/** As after the death of its process: nobody holds the thread any more. */
+/** As after the death of its process: no process holds the thread. */
 async function letGo(store: Store, threadId: string): Promise<void> {
   const row = (await store.threads("default")).find((thread) => thread.threadId === threadId);
   if (row?.lease !== undefined) await store.release({ tenant: "default", threadId }, row.lease.fence);
@@ -35,7 +35,7 @@ describe("as a run begins", () => {
 });
 
 describe("as a run ends", () => {
-  it("X2: mail behind a closing append that waits for another one does not keep the run from its end", async () => {
+  it("X2: a row behind a closing append that waits for another one does not keep the run from its end", async () => {
     const answer = gate();
     const written = gate();
     const store = heldStore(memoryStore(), { after: (n) => (n === 2 ? written.opened : undefined) });
@@ -172,7 +172,7 @@ describe("as the owner changes", () => {
 });
 
 describe("late results", () => {
-  it("R2, S5: one that comes while an answer is cut waits for the next turn, and the answer goes on as one", async () => {
+  it("R2, S5: one that comes while an answer is cut waits for the next turn, and the answer continues as one", async () => {
     const end = gate<string>();
     const turns = [[{ call: "wait" }], [{ text: "Once upon" }, { stall: true as const }], " a time", "noted"];
     const kit = await openKit(turns, { tools: [deaf("wait", end.opened)], agent: { graceMs: 1 } });

@@ -33,7 +33,7 @@ function waiting(name = "wait") {
   };
 }
 
-/** Each fact of the mail, as `queued s1`, in order. */
+/** Returns the facts of rows, as `queued s1`, in order. */
 async function mail(kit: Pick<Kit, "store">): Promise<string[]> {
   const facts = await factsOf(kit.store);
   return facts.flatMap((fact) =>
@@ -44,7 +44,7 @@ async function mail(kit: Pick<Kit, "store">): Promise<string[]> {
 const waitingKeys = async (kit: Kit) => (await kit.store.load(key))?.commands.map((command) => command.key) ?? [];
 
 describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
-  it("one that comes while another is being taken in, and back, is told as queued before it is consumed, and once", async () => {
+  it("one that comes while another is being taken in, and back, is reported as queued before it is consumed, and once", async () => {
     const first = waiting();
     const kit: Kit = await openKit([[{ call: "wait" }], "heard"], {
       store: heldStore(await make(), {
@@ -108,7 +108,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     }
   });
 
-  it("C2: a steer whose process died is consumed once by whoever takes over", async () => {
+  it("C2: a steer whose process died is consumed once by the process that takes over", async () => {
     const store = await make();
     const side = faultyStore(store);
     const first = waiting();
@@ -139,7 +139,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect(history(kit.session.messages)).toEqual(["user: go", "user: gently", "assistant: well"]);
   });
 
-  it("after terminate() what waits stays unconsumed and harmless, and nothing more is taken", async () => {
+  it("after terminate() waiting rows stay unconsumed and harmless, and no further one is taken", async () => {
     const kit = await openKit([[{ text: "a" }, { stall: true }]], { store: await make() });
     const run = kit.session.run("go");
     await kit.session.steer("s", { id: "s1" });
@@ -165,7 +165,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect((await mail(kit)).filter((line) => line.startsWith("consumed"))).toEqual(["consumed i1"]);
   });
 
-  it("two runners that both start the same queued input: one wins, and the input is there once", async () => {
+  it("two runners that both start the same queued input: one wins, and the input is recorded once", async () => {
     const store = await make();
     const kits = await Promise.all([openKit(["a1", "a2"], { store }), openKit(["b1", "b2"], { store })]);
     await Promise.all(kits.map((kit) => kit.session.enqueue("do it", { id: "once" })));
@@ -177,7 +177,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect(await mail({ store })).toEqual(["consumed once"]);
   });
 
-  it("F3, S5: what waits is told with its words, also to another process, until it is withdrawn or consumed", async () => {
+  it("F3, S5: waiting() lists commands with their words, also in another process, until they are withdrawn or consumed", async () => {
     const store = await make();
     const slow = waiting();
     const kit = await openKit([[{ call: "wait" }]], { store, tools: [slow.tool] });
@@ -208,7 +208,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     await other.runner.close();
   });
 
-  it("S2, S5, F3: only what was said can be taken back: no stop, no answer and no late result, and nothing is said under their names", async () => {
+  it("S2, S5, F3: only inputs can be taken back: no stop, no answer and no late result, and no input can use their keys", async () => {
     const store = await make();
     const kit = await openKit(["well"], { store });
     await kit.session.run("go").result;
@@ -229,7 +229,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     );
   });
 
-  it("what is said while an approved call runs is on record at once, and enters when the run goes on", async () => {
+  it("input during an approved call is on record at once, and enters when the run continues", async () => {
     const slow = waiting();
     const asks = { ...slow.tool, needsApproval: () => true };
     const kit = await openKit([[{ call: "wait" }], "one", "two"], { store: await make(), tools: [asks] });
@@ -327,7 +327,7 @@ describe("steering", () => {
     expect(history(kit.session.messages)).toEqual(["user: go", "assistant: first", "user: quick", "assistant: second"]);
   });
 
-  it("S6: a stop after the model that meets a waiting steer pauses the run, which then goes on with the steer", async () => {
+  it("S6: a stop after the model that meets a waiting steer pauses the run, which then continues with the steer", async () => {
     const held = gate();
     const kit = await openKit([() => held.opened.then(() => "first"), "second"]);
     const run = kit.session.run("go");

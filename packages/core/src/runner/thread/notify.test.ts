@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { agent, approve, createRunner, type Hooks, humanApproval, type LogEntry, sequential } from "../../index.ts";
 import { scriptedModel } from "../../testing/index.ts";
 
-/** Hooks that note what they hear, with the head of the thread in the store at that moment. */
+/** Hooks that note their facts, with the head of the thread in the store at that moment. */
 function noting(heard: string[], who: string): Hooks {
   return {
     onRequest: ({ request, agentName, threadId }) =>
@@ -14,7 +14,7 @@ function noting(heard: string[], who: string): Hooks {
   };
 }
 
-describe.each(eachStore)("hooks that hear of facts on record ($name)", ({ make }) => {
+describe.each(eachStore)("hooks that get facts on record ($name)", ({ make }) => {
   test("L5: onRequest, onPause and onEnd are called once each, after the fact is on record, for runner and agent", async () => {
     const store = await make();
     const heard: string[] = [];
@@ -40,7 +40,7 @@ describe.each(eachStore)("hooks that hear of facts on record ($name)", ({ make }
     expect(heard.slice(4)).toEqual(["runner: completed number", "agent: completed number"]);
   });
 
-  test("L5: a stop pauses, a failure and terminate() end; what a hook sees is in the store by then", async () => {
+  test("L5: a stop pauses, a failure and terminate() end; the facts of a hook are in the store by then", async () => {
     const store = await make();
     const seen: unknown[] = [];
     const hooks: Hooks = {
@@ -66,7 +66,7 @@ describe.each(eachStore)("hooks that hear of facts on record ($name)", ({ make }
     ]);
   });
 
-  test("L5: a hook that throws is told to the log and breaks nothing; the asking agent's own hook hears its request", async () => {
+  test("L5: a hook that throws is logged and breaks nothing; the asking agent's own hook gets its request", async () => {
     const log: LogEntry[] = [];
     const heard: string[] = [];
     const { tools } = paying();

@@ -1,4 +1,4 @@
-// Claims of the designs that Belay unites which no other test tells in their own words.
+// Claims of the designs that Belay unites which no other test has in their own words.
 
 import {
   echo,
@@ -37,7 +37,7 @@ import { scriptedModel } from "../../testing/index.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 
-describe("as one knows it from Dolphin", () => {
+describe("as in Dolphin", () => {
   it("D3: interrupt() sets the signal at once, and the state is running until the work has stopped", async () => {
     let signal: AbortSignal | undefined;
     const wait = toolOf("wait", (ctx) => {
@@ -73,7 +73,7 @@ describe("as one knows it from Dolphin", () => {
           return "found";
         },
       });
-      // The waits let the reader catch up: how many microtasks it lags behind is nobody's business.
+      // The waits let the reader catch up: its lag in microtasks is not part of the contract.
       const said = [{ text: "a" }, { wait: 1 }, { text: "b" }, { wait: 1 }, { call: "probe" }, { call: "probe" }];
       const kit = await openKit([said, "end"], { tools: [probe] });
       const run = kit.session.run("go");
@@ -95,7 +95,7 @@ describe("as one knows it from Dolphin", () => {
     ]);
   });
 
-  it("D19: what was streamed before the stop is in the history as a cut answer, exactly as it was shown", async () => {
+  it("D19: text streamed before the stop is in the history as a cut answer, exactly as it was shown", async () => {
     const kit = await openKit([[{ text: ["Half ", "a", " sentence, "] }, { stall: true }]]);
     const run = kit.session.run("go");
     const heard = listen(run);
@@ -106,7 +106,7 @@ describe("as one knows it from Dolphin", () => {
     expect(last?.parts).toEqual([{ type: "text", text: shown(await heard.all) }]);
   });
 
-  it("D16: a handle that has only what names its pause, as older ones may, still goes on", async () => {
+  it("D16: a handle with only the name of its pause, as older ones may have, still resumes it", async () => {
     const kit = await openKit([[{ text: "Hel" }, { stall: true }], "lo"]);
     const run = kit.session.run("go");
     await listen(run).until((event) => event.type === "text-delta");
@@ -117,7 +117,7 @@ describe("as one knows it from Dolphin", () => {
     expect(await (await kit.runner.resume(old)).result).toMatchObject({ status: "completed", text: "Hello" });
   });
 
-  it("D26: resumeWithInput while people are asked is INVALID_PAUSE_TYPE, and what is open stays open", async () => {
+  it("D26: resumeWithInput while requests are open is INVALID_PAUSE_TYPE, and they stay open", async () => {
     const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Which?")));
     const kit = await openKit([[{ call: "ask" }], "end"], { tools: [ask] });
     await kit.session.run("go").result;
@@ -127,7 +127,7 @@ describe("as one knows it from Dolphin", () => {
     expect(await kit.session.resume({ answers: { [open!.id]: respond("x") } }).result).toMatchObject({ text: "end" });
   });
 
-  it("D29: run(input) on a thread that was paused by pause() goes on with the same run", async () => {
+  it("D29: run(input) on a thread that was paused by pause() continues with the same run", async () => {
     const hold = gate();
     const look = toolOf("look", () => hold.opened);
     const kit = await openKit([[{ call: "look" }], "end"], { tools: [look] });
@@ -149,7 +149,7 @@ describe("as one knows it from Dolphin", () => {
     ]);
   });
 
-  it("D32: what is thrown while paused is thrown, and leaves the thread paused", async () => {
+  it("D32: an error while paused is thrown, and leaves the thread paused", async () => {
     const kit = await openKit(["on"]);
     const run = kit.session.run("go");
     await kit.session.interrupt();
@@ -162,7 +162,7 @@ describe("as one knows it from Dolphin", () => {
 });
 
 describe("as one knows it from the ESC of a terminal", () => {
-  it("Y1: each run has a signal of its own; running is what is true during a run only, also after one that threw", async () => {
+  it("Y1: each run has a signal of its own; running is true during a run only, also after one that threw", async () => {
     const signals: AbortSignal[] = [];
     const look = tool({
       name: "look",
@@ -216,7 +216,7 @@ describe("as one knows it from the ESC of a terminal", () => {
     expect(calls).toEqual({ start: 0, "in model": 1, "after model": 1, "in tool": 1, "after tools": 1 });
   });
 
-  it("Y10: a stop is told once, with its reason", async () => {
+  it("Y10: a stop is one event, with its reason", async () => {
     const kit = await openKit([[{ text: "some" }, { stall: true }]]);
     const heard = listen(kit.session.run("go"));
     await heard.until((event) => event.type === "text-delta");
@@ -228,7 +228,7 @@ describe("as one knows it from the ESC of a terminal", () => {
   });
 });
 
-describe("as one knows it from eino", () => {
+describe("as in eino", () => {
   it("N1: an approval, a question and a custom request carry their reason, state key, context and extra", async () => {
     const options = { stateKey: "s", context: { file: "a.txt" }, extra: [1] };
     const ask = toolOf("ask", (ctx) =>
@@ -261,7 +261,7 @@ describe("as one knows it from eino", () => {
     expect(told[0]!.action).not.toHaveProperty("exit");
   });
 
-  it("N17: a loop that was interrupted goes on in its iteration, at its agent, and the remaining ones run", async () => {
+  it("N17: a loop that was interrupted continues in its iteration, at its agent, and the remaining ones run", async () => {
     const store = memoryStore();
     const log = newLog();
     const root = () =>
@@ -325,7 +325,7 @@ describe("as one knows it from eino", () => {
     ]);
   });
 
-  it("N32: a run that goes on may ask again: another request, another handle, the same thread and run", async () => {
+  it("N32: a run that continues may ask again: another request, another handle, the same thread and run", async () => {
     const ask = toolOf("ask", async (ctx) => [await ctx.ask(humanInput("One?")), await ctx.ask(humanInput("Two?"))]);
     const kit = await openKit([[{ call: "ask" }], "end"], { tools: [ask] });
     const first = await kit.session.run("go").result;
@@ -341,7 +341,7 @@ describe("as one knows it from eino", () => {
   });
 });
 
-describe("as one knows it from AgentScope", () => {
+describe("as in AgentScope", () => {
   it("A15: a second stop cannot cut the record of the first, and the thread is free when that is written, not before", async () => {
     const inner = memoryStore();
     const [reached, hold] = [gate(), gate()];

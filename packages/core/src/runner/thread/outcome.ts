@@ -10,11 +10,7 @@ import { receiptIn } from "../decide/receipt.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Door } from "./door.ts";
 
-/** Returns the thread as the store has it. */
-export async function foldOf({ setup, key }: Pick<Door, "setup" | "key">): Promise<ThreadState> {
-  return folded(key.threadId, (await loadThread(setup.store, key))?.lines ?? []);
-}
-
+/** Returns the fold of these lines. */
 export function folded(threadId: string, lines: readonly Line[]): ThreadState {
   const state = newThread(threadId);
   fold(state, lines);

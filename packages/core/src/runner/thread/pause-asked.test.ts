@@ -6,7 +6,7 @@ const script = ({ messages }: { readonly messages: readonly { readonly role: str
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);
 
 describe.each(eachStore)("pause() while the thread is paused, on $name", ({ make }) => {
-  test("Q3: it does not keep a call from going on whose question was just answered, and changes nothing else", async () => {
+  test("Q3: it does not stop a call after the answer to its question, and changes nothing else", async () => {
     const store = await make();
     const working = gate();
     const ask = toolOf("ask", async (ctx) => {
@@ -34,7 +34,7 @@ describe.each(eachStore)("pause() while the thread is paused, on $name", ({ make
 });
 
 describe.each(eachStore)("a stop while pause() is being written, on $name", ({ make }) => {
-  test("S2, S9: takes back what people are asked: the pause has left that open, and its receipt is not the stop's", async () => {
+  test("S2, S9: withdraws the requests: the pause has left them open, and its receipt is not the stop's", async () => {
     const [written, writes] = [gate(), gate()];
     let isHeld = false;
     const store = heldStore(await make(), {

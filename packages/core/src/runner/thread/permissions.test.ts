@@ -80,7 +80,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(await of({}, { runner: { permissions: {} } })).toBe("interrupted");
   });
 
-  test("Q9: every decision says which rule made it: to the model, to the person, in the record, and to who asks", async () => {
+  test("Q9: every decision names the rule that made it: to the model, to the person, on record, and in permission()", async () => {
     const denied = await pay({ runner: rules(rule("deny", { id: "broke", reason: "no money" })) });
     expect(JSON.stringify(denied.kit.requests[1]!.messages)).toContain(
       "pay is denied by rule broke of the runner: no money",
@@ -130,7 +130,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(elsewhere.kit.session.interrupts.map(({ callId }) => callId)).toEqual(["a"]);
   });
 
-  test("Q9: what was remembered in a thread can be taken back, at rest and while it runs, by any process", async () => {
+  test("Q9: rules remembered in a thread can be taken back, at rest and while it runs, by any process", async () => {
     const store = await make();
     const { kit, tools, ran } = await payer(store);
     const { id } = requestOf(kit, "a");
@@ -169,7 +169,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(last.session.interrupts.map(({ callId }) => callId)).toEqual(["e"]);
   });
 
-  test("Q9: a rule is not removed by a session that is closed meanwhile: it stays, and the caller is told", async () => {
+  test("Q9: a rule is not removed by a session that is closed meanwhile: it stays, and the caller gets SESSION_CLOSED", async () => {
     const store = await make();
     const { kit } = await payer(store);
     const { id } = requestOf(kit, "a");
@@ -214,7 +214,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(edited.ran).toEqual(["pay 2", "pay 2"]);
   });
 
-  test("Q9: nothing that was remembered overrides always-ask or deny, or tells a quorum", async () => {
+  test("Q9: no remembered rule overrides always-ask or deny, or counts in a quorum", async () => {
     const store = await make();
     const strict = { runner: rules(rule("always-ask")) };
     const { kit, ran } = await payer(store, strict);
@@ -237,7 +237,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
 describe.each(eachStore)("unattended ($name)", ({ make }) => {
   const alone = { runner: { unattended: true } };
 
-  test("Q9: what would ask is denied, nothing is raised, and the model is told", async () => {
+  test("Q9: a call that would ask is denied, no request is raised, and the model gets the denial", async () => {
     const { tools, ran } = paying();
     const kit = await openKit([pays("a"), "done"], { store: await make(), tools, ...alone });
     expect(await kit.session.run("go").result).toMatchObject({ status: "completed" });
@@ -247,7 +247,7 @@ describe.each(eachStore)("unattended ($name)", ({ make }) => {
     expect(await kit.session.permission("pay", { n: 1 })).toMatchObject({ effect: "deny", source: "unattended" });
   });
 
-  test("Q9: what a person has approved before runs all the same", async () => {
+  test("Q9: a call that a person has approved before runs all the same", async () => {
     const store = await make();
     const { tools, ran } = paying();
     const kit = await openKit([pays("a", "b")], { store, tools });
@@ -259,7 +259,7 @@ describe.each(eachStore)("unattended ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  test("Q9: ctx.ask is declined: an approval says no, a question throws, and what was asked is on record", async () => {
+  test("Q9: ctx.ask is declined: an approval says no, a question throws, and the request is on record", async () => {
     const ask = tool({
       name: "ask",
       description: "",

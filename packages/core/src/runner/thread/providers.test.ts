@@ -1,5 +1,5 @@
-// Stop and go on with the real AI SDK packages against a provider on localhost: what happens on the socket, and what
-// the next request says.
+// Stop and resume with the real AI SDK packages against a provider on localhost: the events on the socket, and the body of the
+// next request.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -85,7 +85,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
 
   const lastBody = () => JSON.stringify(wire.requests.at(-1)!.body);
 
-  /** Runs until `text` is shown, stops, and tells how long the socket took to close. */
+  /** Runs until `text` is shown, stops, and returns the time until the socket closed. */
   async function stopAfter(session: Session, question: string, text: string): Promise<number> {
     const heard = listen(session.run(question));
     let shown = "";
@@ -134,7 +134,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect([lastBody().includes(MARK), lastBody().includes('"assistant"')]).toEqual([false, false]);
   });
 
-  it("to go on in mid-text, the cut answer is sent without a mark, and the note after it is never recorded", async () => {
+  it("to continue in mid-text, the cut answer is sent without a mark, and the note after it is never recorded", async () => {
     wire.script(["The answer ", { stall: true }], ["is five."]);
     const session = await open();
     await stopAfter(session, "2 + 3?", "The answer ");
@@ -144,7 +144,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect(session.messages.map(messageText)).toEqual(["2 + 3?", "The answer is five."]);
   });
 
-  it("a thread that was cut, went on, and was cut again stays valid", async () => {
+  it("a thread that was cut, continued, and was cut again stays valid", async () => {
     wire.script(["One, ", { stall: true }], ["two, ", { stall: true }], ["three."], ["Bye."]);
     const session = await open();
     await stopAfter(session, "Count.", "One, ");
@@ -167,7 +167,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     sent("Add.", "Let me see. ", "call_1", "call_2", '{"sum":2}', '{"sum":1}');
   });
 
-  it("a call that was stopped while it ran is told as interrupted", async () => {
+  it("a call that was stopped while it ran reads as interrupted", async () => {
     const started = gate();
     const wait = tool({
       name: "wait",
@@ -221,7 +221,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
       expect(ran).toEqual([1, 2, 3]);
     });
 
-    it("they are told as not executed when the person changes direction", async () => {
+    it("they read as not executed when the person changes direction", async () => {
       const { session, ran } = await hold();
       await session.resume({ input: "Stop it." }).result;
       sent("Work.", "call_1", "Interrupted before it finished", "Not executed", "Stop it.");
@@ -238,7 +238,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect(lastBody().includes("call_1")).toBe(false);
   });
 
-  it("a refusal for now is tried again, and the run goes on as if nothing had happened", async () => {
+  it("a refusal for now is tried again, and the run continues as if nothing had happened", async () => {
     wire.script({ status: 429, headers: { "retry-after": "0" } }, { status: 500 }, ["Hello."]);
     const session = await open();
     expect(await session.run("Hi.").result).toMatchObject({ status: "completed", text: "Hello." });
@@ -279,7 +279,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect(lastBody().includes("call_1")).toBe(false);
   });
 
-  it("H1: a call of what is no tool, under a name that no provider takes back, leaves the thread valid", async () => {
+  it("H1: a call of a name without a tool, under a name that no provider takes back, leaves the thread valid", async () => {
     wire.script([{ call: "functions.add", id: "call_1", args: { n: 1 } }], ["Sorry."], ["Hi."]);
     const session = await open([add]);
     await session.run("Add.").result;

@@ -15,7 +15,7 @@ const talking = [[{ text: "Talk" }, { stall: true }], "again"] as const;
 const isText = (event: BelayEvent) => event.type === "text-delta";
 const nothing = { partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
 
-describe("who may stop, and what they get", () => {
+describe("guards of a stop, and its receipt", () => {
   test("S2, D5: ten ESCs are one interrupt: one event, one record, one receipt for all", async () => {
     const kit = await openKit(talking);
     const heard = listen(kit.session.run("hi"));
@@ -41,7 +41,7 @@ describe("who may stop, and what they get", () => {
     expect(kit.session.interrupts).toMatchObject([{ reason: "first" }]);
   });
 
-  test("S2, Q3: one that meets an answered call and a resume() that waits for it is told what it did to the call", async () => {
+  test("S2, Q3: one that meets an answered call and a resume() that waits for it has a receipt with the call", async () => {
     const gated = (name: string) =>
       tool({
         name,
@@ -63,7 +63,7 @@ describe("who may stop, and what they get", () => {
     await kit.session.answer(first!.id, approve());
     await settle();
     const resumed = kit.session.resume({ answers: { [second!.id]: approve() } });
-    // It takes back what the resume() answers: that comes to nothing, and the stop does not.
+    // It withdraws the request that the resume() answers: the resume has no effect, and the stop has.
     const place = { runId: resumed.runId, segment: 1 };
     expect(await kit.session.interrupt()).toMatchObject({
       accepted: true,
@@ -97,7 +97,7 @@ describe("who may stop, and what they get", () => {
     expect(await kit.runner.interrupt("thread")).toMatchObject({ accepted: false });
   });
 
-  test("S2: with the run id or segment of an earlier stretch, a late ESC hits nothing", async () => {
+  test("S2: with the run id or segment of an earlier segment, a late ESC hits nothing", async () => {
     const kit = await openKit([talking[0], talking[0], talking[0]]);
     const first = kit.session.run("hi");
     await settle();
@@ -187,7 +187,7 @@ describe("who may stop, and what they get", () => {
     });
   });
 
-  test("D45, S3: rollbackPartial drops the cut answer; readers of the next one are told that it is void", async () => {
+  test("D45, S3: rollbackPartial drops the cut answer; readers of the next one learn that it is void", async () => {
     for (const { input, anew } of [{}, { input: "shorter" }, { anew: true }] as { input?: string; anew?: true }[]) {
       const kit = await openKit(talking);
       const heard = listen(kit.session.run("hi"));

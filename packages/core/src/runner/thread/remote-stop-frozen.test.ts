@@ -17,7 +17,7 @@ import { approve } from "../../index.ts";
 const key = { tenant: "default", threadId: "thread" };
 
 describe.each(eachStore)("a stop of an owner that stands still past its lease, on $name", ({ make }) => {
-  /** One call runs, and a model is there for what comes after it; another runner has only the store. */
+  /** One call runs, with a model for the turn after it; another runner has only the store. */
   async function frozen() {
     const store = await make();
     const side = faultyStore(store);
@@ -39,7 +39,7 @@ describe.each(eachStore)("a stop of an owner that stands still past its lease, o
     return { store, side, heard, go, act, owner, other, run };
   }
 
-  it("S2: one of which its sender was told that there was nothing to stop is not heeded when the owner wakes up", async () => {
+  it("S2: a stop that was reported as nothing to stop is not heeded when the owner wakes up", async () => {
     const { store, side, go, act, owner, other, run } = await frozen();
     side.freeze();
     expect(await other.runner.interrupt("thread")).toMatchObject({ accepted: false, runId: run.runId, segment: 1 });
@@ -69,7 +69,7 @@ describe.each(eachStore)("a stop of an owner that stands still past its lease, o
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "crash" });
   });
 
-  it("S2: one that wakes up in time heeds it, and the sender is told what it did", async () => {
+  it("S2: an owner that wakes up in time heeds it, and the sender gets the receipt", async () => {
     const { side, go, other, run } = await frozen();
     const stopping = other.runner.interrupt("thread");
     side.freeze();

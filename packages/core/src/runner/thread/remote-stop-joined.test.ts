@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 const key = { tenant: "default", threadId: "thread" };
 
 describe.each(eachStore)("a stop from another runner that joins one, on $name", ({ make }) => {
-  it("S2: one that was told of another one, which was being written when it came, is on record, too, and sent again hits nothing later", async () => {
+  it("S2: a stop that joined another one, which was being appended, is on record, too, and sent again hits nothing later", async () => {
     const [closing, go] = [gate(), gate()];
     const inner = await make();
     const store = heldStore(inner, {

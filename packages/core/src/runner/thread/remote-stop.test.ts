@@ -26,7 +26,7 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     return { store, owner, stop: other.runner.interrupt.bind(other.runner, "thread"), other };
   }
 
-  it("S3: in mid-text, the receipt tells what is kept, as the owner's own does", async () => {
+  it("S3: in mid-text, the receipt has the kept text, as the owner's own does", async () => {
     const { owner, stop } = await pair([[{ text: "half" }, { stall: true }]]);
     const run = owner.session.run("go");
     await listen(run).until((event) => event.type === "text-delta");
@@ -56,7 +56,7 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     expect(await run.result).toMatchObject({ status: "interrupted" });
   });
 
-  it("P6: it is heard whatever else is said with it: a number without end, what another version means", async () => {
+  it("P6: it counts whatever options it has: Infinity, or those of another version", async () => {
     for (const options of [{ graceMs: Number.POSITIVE_INFINITY }, { timeoutMs: Number.POSITIVE_INFINITY }]) {
       const { owner, stop } = await pair([[{ text: "half" }, { stall: true }]]);
       const run = owner.session.run("go");
@@ -141,7 +141,7 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     expect(heard.events.filter((event) => event.type === "action")).toHaveLength(1);
   });
 
-  it("when the owner dies meanwhile there is nothing left to stop, and the command hits nobody else", async () => {
+  it("when the owner dies meanwhile there is nothing left to stop, and the command hits no other run", async () => {
     const store = await make();
     const side = faultyStore(store);
     const dying = await openKit([[{ text: "x" }, { stall: true }]], { store: side, leaseTtlMs: 60 });
@@ -160,7 +160,7 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     expect((await store.load(key))?.commands).toEqual([]);
   });
 
-  it("when somebody takes over while it waits, it does not wait for their end", async () => {
+  it("when another process takes over while it waits, it does not wait for the end of that run", async () => {
     const store = await make();
     const side = faultyStore(store);
     const dying = await openKit([[{ text: "x" }, { stall: true }]], { store: side, leaseTtlMs: 60 });
@@ -178,8 +178,8 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
   });
 });
 
-describe.each(eachStore)("a stop from another runner that the owner did not hear of in time, on $name", ({ make }) => {
-  /** The other runner's stop is sent when the owner's run has come to rest by what its tool does. */
+describe.each(eachStore)("a stop from another runner that the owner did not read in time, on $name", ({ make }) => {
+  /** The other runner's stop is sent when the owner's run has come to rest by its tool. */
   async function late(act: (ctx: ToolContext) => unknown, options: InterruptOptions = {}) {
     const [begun, go, rests] = [gate(), gate(), gate()];
     const acting = toolOf("act", async (ctx) => {
@@ -203,7 +203,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     return { run, store, receipt: await other.runner.interrupt("thread", options) };
   }
 
-  it("S3: where a tool ended the run itself, nothing was stopped", async () => {
+  it("S3: if a tool ended the run itself, nothing was stopped", async () => {
     const { run, receipt } = await late((ctx) => ctx.exit("left"));
     expect(receipt).toMatchObject({ accepted: false });
     expect(await run.result).toMatchObject({ status: "completed", output: "left" });
@@ -215,7 +215,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     expect(await store.requests("default")).toEqual([]);
   });
 
-  it("S2, Q3: where an answered call runs in the pause by then, it is stopped, and the receipt says so", async () => {
+  it("S2, Q3: an answered call that runs in the pause by then is stopped, and the receipt names it", async () => {
     const store = await make();
     const pausing = gate();
     const paused = gate();
@@ -264,7 +264,10 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 
-  /** Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is sent. */
+  /**
+   * Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is
+   * sent.
+   */
   async function answered(then: readonly ScriptedTurn[] = ["done"], takenBack = async () => {}) {
     const store = await make();
     const [begun, go] = [gate(), gate()];
@@ -302,14 +305,14 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     return { store, owner, other, second: second! };
   }
 
-  it("S2, S9: where an answered call has ended by then, what else is asked is withdrawn, and that is told", async () => {
+  it("S2, S9: if an answered call has ended by then, the other requests are withdrawn, and the receipt says so", async () => {
     const { store, other } = await answered();
     expect(await other.session.interrupt()).toMatchObject({ accepted: true, notStarted: ["q"] });
     expect(other.session.pauseType).toBe("user_interrupt");
     expect(await store.requests("default")).toEqual([]);
   });
 
-  it("S2: a stop of which it was told that there was nothing to stop hits no call that is answered later", async () => {
+  it("S2: a stop that was reported as nothing to stop hits no call that is answered later", async () => {
     const { store, owner, other, second } = await answered();
     expect(await other.runner.interrupt("thread", { requests: "keep" })).toMatchObject({ accepted: false });
     expect((await store.load(key))?.commands).toEqual([]);
@@ -320,7 +323,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
   });
 
   it.each(["runner", "session"])(
-    "S2: a stop that came too late for its stretch takes nothing back that is asked in the next one, by a %s",
+    "S2: a stop that came too late for its segment withdraws no request of the next one, by a %s",
     async (by) => {
       const takenBack = async () => {
         await owner.session.resume({ answers: { [second.id]: approve() } }).result;

@@ -44,7 +44,7 @@ it("S7, R2: resume() after MODEL_FAILED goes through initialized and repeats onl
   expect(kit.problems()).toEqual([]);
 });
 
-it("S7: text streamed before the error is kept; resume() goes on at it, without the tag in the end", async () => {
+it("S7: text streamed before the error is kept; resume() continues at it, without the tag in the end", async () => {
   const kit = await openKit([[{ text: "Hel" }, broken], "lo"]);
   await kit.session.run("go").result;
   expect(history(kit.session.messages)).toEqual(["user: go", "assistant~error: Hel"]);
@@ -54,7 +54,7 @@ it("S7: text streamed before the error is kept; resume() goes on at it, without 
   expect(kit.problems()).toEqual([]);
 });
 
-it("H2: a new run after the error tells the model that its answer was cut off by an error", async () => {
+it("H2: a new run after the error shows the model that its answer was cut off by an error", async () => {
   const kit = await openKit([[{ text: "Hel" }, broken], "ok"]);
   await kit.session.run("go").result;
   await kit.session.run("once more").result;
@@ -113,7 +113,7 @@ it("E2, Y6: MAX_TURNS is a failure with its code, not a stop; all calls have the
   expect(kit.problems()).toEqual([]);
 });
 
-it("E2: MAX_TURNS holds for each stretch after an error, not for the run for ever; a pause grants nothing", async () => {
+it("E2: MAX_TURNS holds for each segment after an error, not for the run for ever; a pause grants nothing", async () => {
   const { count, runs } = counter();
   const kit = await openKit(() => [{ call: "count" }], { tools: [count], agent: { maxTurns: 3 } });
   const run = kit.session.run("go");
@@ -130,7 +130,7 @@ it("E2: MAX_TURNS holds for each stretch after an error, not for the run for eve
   expect(kit.problems()).toEqual([]);
 });
 
-it("E2: MAX_TOKENS keeps what was said, tagged; resume() lets the model go on", async () => {
+it("E2: MAX_TOKENS keeps the text, tagged; resume() lets the model continue", async () => {
   const kit = await openKit([[{ text: "Once upon" }, { finish: "length" }], " a time"]);
   const failed = await kit.session.run("tell").result;
   expect(failed).toMatchObject({ status: "failed", error: { code: "MAX_TOKENS" } });
@@ -194,7 +194,7 @@ it("R5: an error spends the handle of the pause before it", async () => {
   expect((await kit.session.resume().result).status).toBe("completed");
 });
 
-it("D34: an agent whose own code throws is AGENT_FAILED, and resume() tries again", async () => {
+it("D34: an agent with code that throws is AGENT_FAILED, and resume() tries again", async () => {
   const kit = await openKit(["ok"]);
   let broke = false;
   const definition = definitionOf(kit.session.agent);

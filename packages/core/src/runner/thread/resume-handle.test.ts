@@ -36,7 +36,7 @@ describe("a handle", () => {
     expect(JSON.stringify([row, lines])).not.toContain(handle.token);
   });
 
-  it("R5: it goes on in another runner over the same store, also after a trip through JSON", async () => {
+  it("R5: it continues in another runner over the same store, also after a trip through JSON", async () => {
     const kit = await openKit([cut]);
     const handle = JSON.parse(JSON.stringify(await pausedHandle(kit)));
     const other = runnerOn(kit.store, ["lo"]);
@@ -61,7 +61,7 @@ describe("a handle", () => {
     ]);
   });
 
-  it("R5: used a second time it is TOKEN_SPENT, by any runner, whatever the thread did since", async () => {
+  it("R5: used a second time it is TOKEN_SPENT, by any runner, after any later run of the thread", async () => {
     const kit = await openKit([cut]);
     const handle = await pausedHandle(kit);
     const other = runnerOn(kit.store, [[{ text: "lo" }, { stall: true }]]);
@@ -95,7 +95,7 @@ describe("a handle", () => {
     expect((await (await kit.runner.resume(handle)).result).status).toBe("completed");
   });
 
-  it("R5: a thread that is not there is THREAD_UNKNOWN and is not made; what is no handle is HANDLE_INVALID", async () => {
+  it("R5: a thread that is not there is THREAD_UNKNOWN and is not made; a value that is no handle is HANDLE_INVALID", async () => {
     const kit = await openKit([cut]);
     const handle = await pausedHandle(kit);
     await expect(kit.runner.resume({ ...handle, threadId: "elsewhere" })).rejects.toEqual(code("THREAD_UNKNOWN"));

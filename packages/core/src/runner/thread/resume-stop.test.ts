@@ -33,8 +33,8 @@ async function stopped(inner: Store) {
   return { ...kit, handle };
 }
 
-describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", ({ make }) => {
-  it("S1, R5: who has asked to go on before the stop is stopped by it, however long the handle takes to be found good", async () => {
+describe.each(eachStore)("a stop during a resume by a handle, on $name", ({ make }) => {
+  it("S1, R5: a resume that was asked for before the stop is stopped by it, however long the check of the handle takes", async () => {
     for (let apart = 0; apart < 6; apart++) {
       const { runner, session, handle, requests } = await stopped(await make());
       const resumed = runner.resume(handle);
@@ -47,7 +47,7 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
     }
   });
 
-  it("S2, R1: ten such stops are one, also by the runner, and what was said with the handle is heard", async () => {
+  it("S2, R1: ten such stops are one, also by the runner, and the input given with the handle is recorded", async () => {
     const { runner, session, handle, requests } = await stopped(await make());
     const resumed = runner.resume(handle, { input: "again" });
     const receipts = await Promise.all([
@@ -60,7 +60,7 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
     expect(requests).toHaveLength(1);
   });
 
-  it("R5: a pause() that comes meanwhile parks what it begins, as one after resume() does", async () => {
+  it("R5: a pause() in between parks the run that it begins, as one after resume() does", async () => {
     const lives = ["by a handle", "by its session"].map(async (how) => {
       const { runner, session, handle, requests } = await stopped(await make());
       const resumed = how === "by a handle" ? runner.resume(handle) : session.resume();
@@ -73,7 +73,7 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
     expect(byHandle).toEqual(bySession);
   });
 
-  it("S9: where the handle is refused the stop is for the pause", async () => {
+  it("S9: if the handle is refused the stop is for the pause", async () => {
     const { runner, session, handle, store } = await asking(await make());
     store.always({ before: 2, after: 2 });
     const spent: Handle = { ...handle, token: handle.token.replace(/./g, "0") };
@@ -103,7 +103,7 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
     expect(await receipt).toMatchObject({ accepted: true, segment: 1 });
   });
 
-  it("S9: it does not wait for ever: where the store gives no word of the handle, people are asked no more", async () => {
+  it("S9: it has a bound: if the store gives no answer for the handle, the requests are withdrawn", async () => {
     const inner = await make();
     const clock = fakeClock();
     let deaf = false;
@@ -126,7 +126,7 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
   });
 });
 
-test("S1, Q3: also where an answer is on its way before both of them", async () => {
+test("S1, Q3: also if an answer is on its way before both of them", async () => {
   for (let apart = 0; apart < 6; apart++) {
     const world = new World({ turns: [[{ call: "pair", ticks: 1, id: 1 }]], prefill: false, repair: "synthetic" });
     const settleIn = (ticks: number) => world.act({ do: "settle", ticks });

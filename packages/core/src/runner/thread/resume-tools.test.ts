@@ -90,7 +90,7 @@ describe("held calls", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  it("R1, S4: with input they are told as not executed, in the append of the input, and never run", async () => {
+  it("R1, S4: with input they read as not executed, in the append of the input, and never run", async () => {
     const { ran, tools } = bench();
     const kit = await openKit([callThenStall, "ok"], { tools });
     await heldCalls(kit);
@@ -113,7 +113,7 @@ describe("held calls", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  it("R3: rethink without input drops them: the model is asked again and told that they were not executed", async () => {
+  it("R3: rethink without input drops them: the model is asked again and reads that they were not executed", async () => {
     const { ran, tools } = bench();
     const kit = await openKit([callThenStall, "ok"], { tools });
     await heldCalls(kit);
@@ -207,7 +207,7 @@ describe("stopped calls", () => {
     return run.result;
   }
 
-  it("R2, X2: on continue what ended keeps its result, what was stopped keeps that, what was held runs", async () => {
+  it("R2, X2: on continue ended calls keep their results, stopped ones stay interrupted, held ones run", async () => {
     const { ran, slowRuns, tools } = bench();
     const kit = await openKit([turn, "ok"], { tools });
     await stopInTools(kit, slowRuns);

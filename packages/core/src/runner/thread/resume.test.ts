@@ -6,7 +6,7 @@ import { scriptedModel } from "../../testing/index.ts";
 
 const cut = [{ text: ["Hel", "lo wo"] }, { stall: true }] as const;
 
-/** Runs "hello" (or goes on) and stops once the model has said `words`. */
+/** Runs "hello" (or resumes) and stops once the model has streamed `words`. */
 async function stopAfter(kit: Kit, words: string, go = () => kit.session.run("hello")) {
   const run = go();
   let text = "";
@@ -89,7 +89,7 @@ describe("with input: rethink", () => {
 });
 
 describe("without input: continue", () => {
-  it("R2: a rest without a word is nobody else's: what one reader writes into it is in no other answer", async () => {
+  it("R2: an empty rest belongs to one answer: what a reader writes into it is in no other one", async () => {
     const answers: string[] = [];
     for (const reader of ["first", "second"]) {
       const kit = await openKit([cut, []]);
@@ -115,7 +115,7 @@ describe("without input: continue", () => {
     ["", " "],
     [{ parts: [{ type: "text", text: " " }] }],
   ] as const) {
-    it(`R2, D24: ${JSON.stringify(input) ?? "no input"} adds nothing to the history and goes on at the cut`, async () => {
+    it(`R2, D24: ${JSON.stringify(input) ?? "no input"} adds nothing to the history and continues at the cut`, async () => {
       const kit = await openKit([cut, "rld"]);
       await stopAfter(kit, "wo");
       const { length } = kit.session.messages;
@@ -172,7 +172,7 @@ describe("without input: continue", () => {
     expect(result).toMatchObject({ text: "abc", segment: 3 });
   });
 
-  it("R2: cut twice, the second time before a word, goes on from the first cut", async () => {
+  it("R2: cut twice, the second time before a word, continues from the first cut", async () => {
     const kit = await openKit([[{ text: "a" }, { stall: true }], [{ stall: true }], "c"]);
     await stopAfter(kit, "a");
     await stopBefore(kit, () => kit.session.resume());
@@ -210,7 +210,7 @@ describe("without input: continue", () => {
     });
   }
 
-  it("D45: a partial that was rolled back is not gone on with, and its draft is void for readers", async () => {
+  it("D45: a partial that was rolled back is not continued, and its draft is void for readers", async () => {
     const kit = await openKit([cut, "Bye"]);
     const all = listen(kit.session.events());
     kit.session.run("hello");
@@ -224,7 +224,7 @@ describe("without input: continue", () => {
   });
 });
 
-it("R3: mode continue with input goes on and steers: nothing is closed, the input comes after the partial", async () => {
+it("R3: mode continue with input continues and steers: nothing is closed, the input comes after the partial", async () => {
   const kit = await openKit([cut, "ok"]);
   await stopAfter(kit, "wo");
   await kit.session.resume({ mode: "continue", input: "in French" }).result;
@@ -242,7 +242,7 @@ it("R2: the note and the mark are in requests only, never in the history or the 
   expect(JSON.stringify(kit.session.messages)).not.toContain("[interrupted");
 });
 
-it("R2: the model of another process goes on with the cut text just the same", async () => {
+it("R2: the model of another process continues with the cut text just the same", async () => {
   const first = await openKit([cut]);
   await stopAfter(first, "wo");
   const second = await openKit(scriptedModel(["rld"]), { store: first.store } satisfies KitOptions);

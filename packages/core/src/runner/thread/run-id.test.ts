@@ -47,7 +47,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(history(other.session.messages)).toHaveLength(4);
   });
 
-  it("W3: what a tool left with is told again as it was", async () => {
+  it("W3: the value with which a tool ended the run is returned again", async () => {
     for (const output of ["left", { sum: 3 }]) {
       const store = await make();
       const leave = toolOf("leave", (ctx) => ctx.exit(output));
@@ -63,7 +63,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     }
   });
 
-  it("a failed run is told as it failed; resumed, as it ended then", async () => {
+  it("a failed run is returned as it failed; after a resume, as it ended then", async () => {
     const kit = await openKit([[{ throw: new Error("no luck") }], "better"], { store: await make() });
     await kit.session.run("go", { id: "r1" }).result;
     const failed = await kit.session.run("go", { id: "r1" }).result;
@@ -73,7 +73,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(kit.requests).toHaveLength(2);
   });
 
-  it("C2: a run whose process died goes on when it is asked for again", async () => {
+  it("C2: a run whose process died continues when it is asked for again", async () => {
     const store = await make();
     const side = faultyStore(store);
     const kit = await openKit([[{ text: "a" }, { stall: true }]], { store: side, leaseTtlMs: 40 });
@@ -87,7 +87,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(history(other.session.messages)).toEqual(["user: go", "assistant: whole"]);
   });
 
-  it("V2: a run that a person stopped stays stopped; ended in pieces, it is told as one", async () => {
+  it("V2: a run that a person stopped stays stopped; ended in segments, it is returned as one", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "one " }, { stall: true }], "two"], { store });
     const run = kit.session.run("go", { id: "r1" });
@@ -126,7 +126,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(history(kit.session.messages).filter((line) => line === "user: other way")).toHaveLength(1);
   });
 
-  it("two processes that ask under one id: one runs, and both are told the same or that it is busy", async () => {
+  it("two processes that start a run under one id: one runs it, and both get the same result or THREAD_BUSY", async () => {
     const store = await make();
     const kits = await Promise.all([openKit(["a"], { store }), openKit(["b"], { store })]);
     const results = await Promise.all(kits.map((kit) => kit.session.run("go", { id: "r1" }).result));
@@ -143,7 +143,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     }
   });
 
-  it("a session that does not know of it yet finds it when it begins, and begins nothing", async () => {
+  it("a session that has not read it yet finds it when it begins, and begins no run", async () => {
     const store = await make();
     const stale = await openKit(["zero", "never"], { store });
     await stale.session.run("before").result;
@@ -180,7 +180,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
 });
 
 describe.each(eachStore)("interrupt({ id }) on $name", ({ make }) => {
-  it("S2: a stop sent again under its id does not hit what runs later, and gets its receipt again, in any process", async () => {
+  it("S2: a stop sent again under its id does not hit a later run, and gets its receipt again, in any process", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "one" }, { stall: true }], [{ text: "two" }, { stall: true }], "three"], {
       store,

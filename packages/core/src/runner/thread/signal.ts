@@ -1,9 +1,10 @@
 // stop, pause and terminate: the commands that end a segment. They meet a thread in the same three places as any command:
 // running here, at rest, running elsewhere. Invariants:
 // 1. The signal of a run in this process is set before this returns (S1).
-// 2. A stop and a pause are for the segment that is there when they are asked for, or for one whose run or resume was asked
-//    for before. A later segment is begun by a person who means it (S2). A termination is for the thread.
-// 3. The first accepted receipt counts. A stop that arrives while a pause is being appended is for what that pause leaves open.
+// 2. A stop and a pause are for the present segment at their call, or for one whose run or resume was called
+//    before. A later segment is deliberate (S2). A termination is for the thread.
+// 3. The first accepted receipt counts. A stop that arrives while a pause is being appended is for the requests that the pause
+//    leaves open.
 
 import type { Clock } from "../../clock.ts";
 import { type BelayError, belayError } from "../../error.ts";
@@ -63,7 +64,7 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
   }
 }
 
-/** Stops the work in this process. Resolves to undefined if there is none, or if it ended before it heard of the stop. */
+/** Stops the work in this process. Resolves to undefined if there is none, or if it ended before it read the stop. */
 async function here(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
   const { command, ahead, met } = order;
   const { tenure, running } = thread;
@@ -101,7 +102,7 @@ async function there(order: Order): Promise<Receipt | undefined> {
     order.isTried = true;
     return door.here((rests) => atRest(order, rests, 0));
   }
-  // Read in the tick of the call: the stop is for the segment that is there when it is asked for.
+  // Read in the tick of the call: the stop is for the present segment.
   const loaded = await loadThread(setup.store, key, order.command.id === undefined ? "rest" : undefined);
   if (loaded === undefined && thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   const { lease, state = "created", head = 0 } = loaded?.row ?? {};

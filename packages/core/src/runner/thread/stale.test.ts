@@ -1,4 +1,4 @@
-// A session on a thread that another process has gone on with: what it says, and what it does with what it is given.
+// A session on a thread that another process has continued: its refusals, and its use of inputs and answers.
 
 import { eachStore, history, openKit, toolOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { humanInput, respond } from "../../index.ts";
 
 const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Who?")));
 
-describe.each(eachStore)("on $name, a session that knows a pause which another process has ended", ({ make }) => {
+describe.each(eachStore)("on $name, a session at a pause that another process has ended", ({ make }) => {
   async function stale() {
     const store = await make();
     const here = await openKit([[{ call: "ask" }], "here"], { store, tools: [ask] });
@@ -18,7 +18,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
     return { ...here, request: request! };
   }
 
-  it("C3: knows of it when it is opened again, and takes the next input", async () => {
+  it("C3: reads it when it is opened again, and takes the next input", async () => {
     const { runner, session } = await stale();
     expect(session.pauseType).toBe("tool_interrupt");
     expect(await runner.open("thread")).toBe(session);
@@ -27,7 +27,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
     expect(history(session.messages).filter((line) => line.startsWith("user"))).toEqual(["user: go", "user: and?"]);
   });
 
-  it("R4: refuses an input by what it knows, and says how to know more; nothing of it is kept", async () => {
+  it("R4: refuses an input by its own state, with a hint to open again; no part of the input is kept", async () => {
     const { session, store } = await stale();
     const before = (await store.load({ tenant: "default", threadId: "thread" }))?.row.head;
     const refused = { code: "NEED_RESUME", hint: expect.stringContaining("runner.open()") };
@@ -35,7 +35,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
     expect((await store.load({ tenant: "default", threadId: "thread" }))?.row.head).toBe(before);
   });
 
-  it("R4: goes on with an input: is told that others have, and takes the input then", async () => {
+  it("R4: resumes with an input: it is refused because another process has resumed, and then takes the input", async () => {
     const { session } = await stale();
     const message = expect.stringContaining("the thread was resumed by other means");
     const refused = { status: "failed", error: { code: "TOKEN_SPENT", message } };
@@ -44,7 +44,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
     expect(history(session.messages).filter((line) => line.startsWith("user"))).toEqual(["user: go", "user: and?"]);
   });
 
-  it("Q6: answers: is told who was faster, and takes the input then", async () => {
+  it("Q6: answers: it is refused because another process was faster, and then takes the input", async () => {
     const { session, request } = await stale();
     await expect(session.answer(request.id, respond("you"))).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
     expect(await session.run("and?").result).toMatchObject({ status: "completed", text: "here" });

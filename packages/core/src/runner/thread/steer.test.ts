@@ -68,7 +68,7 @@ describe("steering", () => {
     expect(history(kit.session.messages).slice(2)).toEqual(["user: second", "user: keep it short", "assistant: two"]);
   });
 
-  it("each is told as queued and as consumed, once, also with the same id sent twice", async () => {
+  it("each is reported as queued and as consumed, once, also with the same id sent twice", async () => {
     const { open, started, tool: wait } = gate();
     const kit = await openKit([[{ call: "gate" }], "done"], { tools: [wait] });
     const heard = listen(kit.session.events());
@@ -104,7 +104,7 @@ describe("steering", () => {
   });
 });
 
-describe("a steer that nobody has read when a person stops the run", () => {
+describe("a steer that no agent has read when a person stops the run", () => {
   const stopped = async (more: Parameters<typeof openKit>[1] = {}) => {
     const kit = await openKit([[{ text: "some" }, { stall: true }], "done"], more);
     const heard = listen(kit.session.events());
@@ -118,7 +118,7 @@ describe("a steer that nobody has read when a person stops the run", () => {
   const mailOf = ({ events }: Awaited<ReturnType<typeof stopped>>["heard"]) =>
     events.filter((event) => event.type.startsWith("input-")).map(line);
 
-  it("stands before what the person says then: the last word is the last", async () => {
+  it("stands before the next input of the person: the last input is the last", async () => {
     const { kit, heard } = await stopped();
     expect(await kit.session.resume({ input: "no, spaces" }).result).toMatchObject({ status: "completed" });
     expect(history(kit.session.messages).slice(2)).toEqual(["user: use tabs", "user: no, spaces", "assistant: done"]);
@@ -128,7 +128,7 @@ describe("a steer that nobody has read when a person stops the run", () => {
     expect(await kit.session.waiting()).toEqual([]);
   });
 
-  it("stands there also where it was sent while nothing ran, and is told once", async () => {
+  it("stands there also if it was sent while nothing ran, and is reported once", async () => {
     const { kit, heard } = await stopped();
     await kit.session.steer("and be brief");
     await kit.session.run("no, spaces").result;
@@ -141,7 +141,7 @@ describe("a steer that nobody has read when a person stops the run", () => {
     expect(mailOf(heard)).toEqual(["queued steer", "queued steer", "consumed steer", "consumed steer"]);
   });
 
-  it("is left out where it is taken back at the last moment, and what the person says is not", async () => {
+  it("is left out if it is taken back at the last moment, and the input of the person is not", async () => {
     const { kit, id } = await stopped();
     const withdrawn: Promise<boolean>[] = [];
     const off = onPoint((name) => {
@@ -156,7 +156,7 @@ describe("a steer that nobody has read when a person stops the run", () => {
     expect(history(kit.session.messages).slice(2)).toEqual(["user: no, spaces", "assistant: done"]);
   });
 
-  it("stands there also where the person says whom they speak to, and is told once where its sender hears of it late", async () => {
+  it("stands there also if the input names an agent, and is reported once if the hint for it comes late", async () => {
     const store = memoryStore();
     const sent = newGate();
     const held = wrapStore(store, {
@@ -184,7 +184,7 @@ describe("a steer that nobody has read when a person stops the run", () => {
     expect(mailOf(heard)).toEqual(["queued steer", "queued steer", "consumed steer", "consumed steer"]);
   });
 
-  it("is said to those inside it, too, before what the person says", async () => {
+  it("enters the nested agents, too, before the input of the person", async () => {
     const model = scriptedModel([[{ text: "some" }, { stall: true }], "done"]);
     const inner = agent({ name: "inner", model });
     const runner = createRunner({ agent: sequential({ name: "outer", agents: [inner] }), store: memoryStore() });
@@ -201,8 +201,8 @@ describe("a steer that nobody has read when a person stops the run", () => {
   });
 });
 
-describe("what waits while a person speaks to one of those that were cut", () => {
-  /** What each of them was told besides the first words, when the person has spoken to the second. */
+describe("inputs that wait while a person gives an input to one of the cut agents", () => {
+  /** Returns the inputs of each agent after the first, once the person has given one to the second. */
   async function told(given: "steer" | "observe"): Promise<Record<string, readonly string[]>> {
     const said: Record<string, readonly string[]> = {};
     const cutOnce = (name: string) => {
@@ -228,11 +228,11 @@ describe("what waits while a person speaks to one of those that were cut", () =>
     return said;
   }
 
-  it("a steer is for all of them, and stands before what is said to one", async () => {
+  it("a steer is for all of them, and stands before the input for one", async () => {
     expect(await told("steer")).toEqual({ left: ["go", "use tabs"], right: ["go", "use tabs", "no, spaces"] });
   });
 
-  it("what is to be observed stands there, too, and the others go on where they were", async () => {
+  it("an observed message stands there, too, and the others continue where they were", async () => {
     expect(await told("observe")).toEqual({ left: ["go"], right: ["go", "use tabs", "no, spaces"] });
   });
 });
@@ -245,7 +245,7 @@ describe("the queue", () => {
     expect(history(kit.session.messages)).toEqual(["user: first", "assistant: one"]);
   });
 
-  it("inputs enqueued while a run goes on become the next runs, in order", async () => {
+  it("inputs enqueued while a run continues become the next runs, in order", async () => {
     const { open, started, tool: wait } = gate();
     const kit = await openKit([[{ call: "gate" }], "one", "two", "three"], { tools: [wait] });
     const run = kit.session.run("first");
@@ -286,7 +286,7 @@ describe("the queue", () => {
 });
 
 describe("late results", () => {
-  it("S5: the result of a tool left behind takes the place of what was told of it", async () => {
+  it("S5: the result of a tool left behind takes the place of the interrupted one", async () => {
     const { open, started, tool: deaf } = gate();
     const kit = await openKit([[{ call: "gate" }], "seen"], { tools: [deaf], agent: { graceMs: 1 } });
     const run = kit.session.run("go");

@@ -80,7 +80,7 @@ async function world(storeTicks: number) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Runs a stretch, stops it after `after` ticks, and judges what is left. True when the stop came in time. */
+/** Runs a segment, stops it after `after` ticks, and checks the record. Returns true if the stop came in time. */
 async function stretch({ kit, wrong, running, watch }: World, run: ReturnType<Kit["session"]["run"]>, after: number) {
   const { session } = kit;
   const textBefore = kept(kit);
@@ -106,7 +106,7 @@ function kept(kit: Kit): string {
   return kit.session.messages.map((message) => (message.role === "assistant" ? messageText(message) : "")).join("");
 }
 
-/** Stops at `first`; goes on; stops again at `second`, where it is given; goes on to the end. */
+/** Stops at `first`; resumes; stops again at `second`, if it is given; resumes to the end. */
 async function stopAt(first: number, second: number | undefined, storeTicks: number, input: string | undefined) {
   const here = await world(storeTicks);
   const { kit, wrong, effects, watch } = here;
@@ -150,7 +150,7 @@ test.each(cases)(
 );
 
 test.each(cases)(
-  "S1–S4, H1, X2, X3: a second stop while it goes on (store: $storeTicks ticks, then: $input)",
+  "S1–S4, H1, X2, X3: a second stop after a resume (store: $storeTicks ticks, then: $input)",
   async ({ storeTicks, input }) => {
     const wrong: string[] = [];
     for (let first = 0; first < 150; first += 7) {

@@ -93,7 +93,7 @@ describe("a stop among the calls of a turn", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("D21, A4: after new input the held calls read not executed, the others what they were; none runs", async () => {
+  test("D21, A4: after new input the held calls read not executed, the others keep their outcomes; none runs", async () => {
     const { ran, tools } = noting();
     const kit = await openKit(batch, { tools });
     await listen(kit.session.run("hi")).until(ended("q"));
@@ -154,7 +154,7 @@ describe("a stop among the calls of a turn", () => {
     }
   });
 
-  test("S4: held calls whose start was on record read not executed after new input, and never run", async () => {
+  test("S4: held calls with a recorded start read not executed after new input, and never run", async () => {
     const { ran, tools } = noting();
     const hold = gate();
     const store = heldStore(memoryStore(), { after: (n) => (n === 2 ? hold.opened : undefined) });
@@ -170,7 +170,7 @@ describe("a stop among the calls of a turn", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("K5: a result whose append is in flight when the stop comes is kept, and the next serial call is held", async () => {
+  test("K5: a result with its append in flight when the stop comes is kept, and the next serial call is held", async () => {
     const { ran, tools } = noting();
     const hold = gate();
     const store = heldStore(memoryStore(), { before: (n) => (n === 3 ? hold.opened : undefined) });
@@ -243,7 +243,7 @@ describe("a stop among the calls of a turn", () => {
     expect(await stopping).toMatchObject({ stopped: ["s"], finished: ["d"], late: [] });
   });
 
-  test("X2: calls whose arguments do not fit, or that no tool knows, are answered without running; a stop holds what is left", async () => {
+  test("X2: calls whose arguments do not fit, or that no tool knows, are answered without running; a stop holds the rest", async () => {
     const { ran, tools } = noting();
     const typed = make("typed", () => "never", {
       input: jsonSchema<Record<string, unknown>>({

@@ -46,7 +46,7 @@ export async function stopElsewhere(
       news.end();
     }
   }
-  // It cannot be sent. A termination is for whatever the thread does next.
+  // It cannot be sent. A termination is for any later run of the thread.
   if (verb === "terminate") await untilFree(setup, key, {});
   return nothing;
 }

@@ -131,7 +131,7 @@ describe("terminate(): now, and for good", () => {
 });
 
 describe("close(): let go of the thread, not of the work in it", () => {
-  test("in mid-text: what was shown is recorded, the lease is free, and another runner goes on at the cut", async () => {
+  test("in mid-text: what was shown is recorded, the lease is free, and another runner continues at the cut", async () => {
     const kit = await openKit(talking);
     const run = kit.session.run("hi");
     const heard = listen(run);

@@ -8,7 +8,7 @@ const busy = Object.assign(new Error("overloaded"), { statusCode: 529 });
 const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
 
 describe("errors and stops", () => {
-  test("S7, Y4: what the model throws because of the stop is a stop: interrupted, not retried, whatever it looks like", async () => {
+  test("S7, Y4: an error of the model because of the stop is a stop: interrupted, not retried, with any type", async () => {
     const looks = [
       new Error("aborted"),
       busy,
@@ -96,7 +96,7 @@ describe("errors and stops", () => {
     expect(kit.requests.length).toBe(1);
   });
 
-  test("S7: a failure whose append is in flight when the stop comes stays a failure", async () => {
+  test("S7: a failure with its append in flight when the stop comes stays a failure", async () => {
     const hold = gate();
     const store = heldStore(memoryStore(), { before: (n) => (n === 2 ? hold.opened : undefined) });
     const kit = await openKit([[{ text: "x" }, { throw: new Error("no") }]], { store });
@@ -176,7 +176,7 @@ describe("errors and stops", () => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("F6: a stop that cannot be recorded fails the run; the receipt says not accepted, and tools are told", async () => {
+  test("F6: a stop that cannot be recorded fails the run; the receipt says not accepted, and the signal of tools fires", async () => {
     const signals: AbortSignal[] = [];
     const act = tool({
       name: "act",

@@ -42,7 +42,7 @@ describe('a stop that meets a tool with onStop "finish"', () => {
     expect(kit.requests.length).toBe(1);
   });
 
-  test("S1, D10: the tool is told all the same, and may end at its own checkpoint, with a result or with UserInterrupt", async () => {
+  test("S1, D10: its signal fires all the same, and the tool may end at its own checkpoint, with a result or with UserInterrupt", async () => {
     for (const way of ["result", "throw"]) {
       const step = gate();
       const seen: boolean[] = [];
@@ -64,7 +64,7 @@ describe('a stop that meets a tool with onStop "finish"', () => {
     }
   });
 
-  test("S4: a generator is not closed: it yields on to its end, and its last yield stands for its result", async () => {
+  test("S4: a generator is not closed: it yields to its end, and its last yield is its result", async () => {
     const step = gate();
     const kit = await openKit(oneCall, {
       tools: [

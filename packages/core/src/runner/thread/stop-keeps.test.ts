@@ -24,7 +24,7 @@ const untilAborted = (ctx: ToolContext) =>
   new Promise<never>((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
 const wait = toolOf("wait", untilAborted);
 
-describe.each(eachStore)("a stop that keeps what people are asked for, on $name", ({ make }) => {
+describe.each(eachStore)("a stop that keeps the open requests, on $name", ({ make }) => {
   test("S1, Q3: cuts the call beside it, and the question is answered as before", async () => {
     const store = await make();
     const calls = [
@@ -44,7 +44,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
   });
 
-  test("S3: what was said in mid-text beside it is kept, and continued", async () => {
+  test("S3: text in mid-answer beside it is kept, and continued", async () => {
     const store = await make();
     const asking = agent({ name: "asking", model: scriptedModel([[{ call: "ask" }], "asked"]), tools: [ask] });
     const model = scriptedModel([[{ text: "half" }, { stall: true }], " and half"]);
@@ -97,7 +97,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     expect(history(kit.session.messages)).toContain("tool: p interrupted + s ok");
   });
 
-  test("S2, S5: from another runner, its receipt says what it cut, beside a question and in its pause, and again under its id", async () => {
+  test("S2, S5: from another runner, its receipt names the cut calls, beside a question and in its pause, and again under its id", async () => {
     const store = await make();
     const began = gate();
     const pays = (ctx: ToolContext) => {
@@ -188,7 +188,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
   });
 
   test.each([undefined, keep])(
-    "S1, S9: and stops what an answer lets run as soon as that is written: %j",
+    "S1, S9: and stops the call that an answer lets run as soon as that is written: %j",
     async (first) => {
       const store = await make();
       const [written, writes, began] = [gate(), gate(), gate()];
@@ -224,7 +224,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     },
   );
 
-  test("S4, Q3: leaves a call open that has one of its answers, and is to go on, while it waits for another", async () => {
+  test("S4, Q3: leaves a call open that has one of its answers, and can continue, while it waits for another", async () => {
     const store = await make();
     const [written, writes] = [gate(), gate()];
     const both = (ctx: ToolContext) =>
@@ -258,7 +258,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
   });
 
-  test("F1, S3: what it rolls back beside a question is void for readers, too, when it is said again", async () => {
+  test("F1, S3: text that it rolls back beside a question is void for readers, too, when it is streamed again", async () => {
     const store = await make();
     const asking = agent({ name: "asking", model: scriptedModel([[{ call: "ask" }], "asked"]), tools: [ask] });
     const talking = agent({ name: "talking", model: scriptedModel([[{ text: "half" }, { stall: true }], "whole"]) });
@@ -279,7 +279,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     await runner.close();
   });
 
-  test("S3: is a stop like any other where nobody is asked for anything", async () => {
+  test("S3: is a stop like any other if no request is open", async () => {
     const kit = await openKit([[{ text: "half" }, { stall: true }]], { store: await make() });
     const run = kit.session.run("go");
     for await (const event of run) if (event.type === "text-delta") break;

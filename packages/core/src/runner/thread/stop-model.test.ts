@@ -7,7 +7,7 @@ const isText = (text: string) => (event: BelayEvent) => event.type === "text-del
 const opening = ["state initialized", "run-start", "state running", "message user: hi"];
 const paused = ["interrupted by user", "state paused user_interrupt"];
 
-/** Deaf: ignores its signal, and says `later` when it is let go, whoever may still listen. */
+/** Deaf: ignores its signal, and streams `later` when the test releases it. */
 function deafModel(
   first: string,
   later: string,
@@ -77,7 +77,7 @@ describe("a stop while the model speaks", () => {
     }
   });
 
-  test("D20, S3: where nothing was streamed, or only blanks, no message stays", async () => {
+  test("D20, S3: without streamed text, or with only blanks, no message stays", async () => {
     for (const turn of [
       [{ stall: true }],
       [{ text: " \n" }, { stall: true }],
@@ -95,7 +95,7 @@ describe("a stop while the model speaks", () => {
     }
   });
 
-  test("S1: a model deaf to its signal is not waited for, and what it says later reaches nobody", async () => {
+  test("S1: a model deaf to its signal is not waited for, and its later text reaches no reader", async () => {
     const model = deafModel("shown", "unheard");
     const kit = await openKit(model);
     const heard = listen(kit.session.run("hi"));
@@ -114,7 +114,7 @@ describe("a stop while the model speaks", () => {
     everything.abort();
   });
 
-  test("S1: an iterator without return(), or one whose return() throws or never settles, does not hold a stop up", async () => {
+  test("S1: an iterator without return(), or one whose return() throws or never settles, does not delay a stop", async () => {
     const ways: Partial<AsyncIterator<ModelEvent>>[] = [
       {},
       {

@@ -8,7 +8,7 @@ type Options = ToolOptions<typeof anything, unknown>;
 const isText = (event: BelayEvent) => event.type === "text-delta";
 const paused = ["interrupted by user", "state paused user_interrupt"];
 
-/** A model that goes on when the test says so, a tool that does, and one that is serial; each start is noted. */
+/** A model and a tool that continue when the test says so, and a serial tool; each start is noted. */
 function scene() {
   const speak = gate();
   const act = gate<string>();
@@ -171,7 +171,7 @@ describe("a stop for later", () => {
     expect(said(await heard.all).filter((line) => line.startsWith("interrupted"))).toEqual(["interrupted by bob"]);
   });
 
-  test("S6: what the stop for now leaves open is taken from the one before it", async () => {
+  test("S6: options that the stop for now leaves open are taken from the one before it", async () => {
     const kit = await openKit([[{ text: "Talk" }, { stall: true }]]);
     await listen(kit.session.run("hi")).until(isText);
     void kit.session.interrupt({ mode: "after-tools", reason: "soon", message: "because", by: "ada" });
@@ -194,7 +194,7 @@ describe("a stop for later", () => {
 });
 
 describe("pause()", () => {
-  test("in mid-model it aborts nothing, and parks with the calls held; resume goes on as if nothing had happened", async () => {
+  test("in mid-model it aborts nothing, and parks with the calls held; resume continues as if nothing had happened", async () => {
     const { speak, act, ran, tools, script } = scene();
     const kit = await openKit(script, { tools });
     const run = kit.session.run("hi");

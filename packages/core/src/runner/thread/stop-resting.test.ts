@@ -17,7 +17,7 @@ const pay = toolOf("pay", () => "paid", { needsApproval: true });
 const tools = [pay];
 
 describe.each(eachStore)("a stop of a thread that waits for people, on $name", ({ make }) => {
-  /** It asks in its first stretch, and again in the next one. */
+  /** It asks in its first segment, and again in the next one. */
   async function asking() {
     const store = await make();
     const owner = await openKit([[{ call: "pay", id: "p" }], [{ call: "pay", id: "q" }], "done"], { store, tools });
@@ -29,7 +29,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     await session.resume({ answers: { [session.interrupts[0]!.id]: approve() } }).result;
   }
 
-  it("S2: takes nothing back in a later segment than the one that is given, also where its session has not heard of that one", async () => {
+  it("S2: withdraws nothing in a later segment than the given one, also if its session has not read that one", async () => {
     const { store, owner } = await asking();
     const { session } = await openKit([], { store, tools });
     await goOn(owner);
@@ -42,7 +42,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(await store.requests("default")).toEqual([]);
   });
 
-  it("S2: nor in one that somebody began while its hooks had the word", async () => {
+  it("S2: nor in one that began while its hooks ran", async () => {
     const { store, owner } = await asking();
     const [heard, go] = [gate(), gate()];
     const onInterrupt = async () => {
@@ -82,7 +82,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(kit.session.pauseType).toBe("user_interrupt");
   });
 
-  it("S2, S9: withdraws what is still asked where an answered call came in between, and has ended by the time that it hears of it", async () => {
+  it("S2, S9: withdraws the open requests also if an answered call ran and ended in between", async () => {
     const store = await make();
     const [written, writes, ended, ends] = [gate(), gate(), gate(), gate()];
     let isHeld = false;
@@ -117,7 +117,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect([session.pauseType, await store.requests("default")]).toEqual(["user_interrupt", []]);
   });
 
-  /** It asks for `calls`, and reads of its store wait from the next one on until they are let go. */
+  /** It asks for `calls`, and reads of its store wait from the next one on until they are released. */
   async function held(calls: readonly string[], tool = pay) {
     const store = await make();
     const [asked, go] = [gate(), gate()];
@@ -143,7 +143,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     return { ...kit, store, stop, go };
   }
 
-  /** A call that runs until it is told to stop. */
+  /** A call that runs until its signal fires. */
   function waiting() {
     const begun = gate();
     const execute = ({ signal }: ToolContext) => {
@@ -153,7 +153,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     return { begun, waits: toolOf("pay", execute, { needsApproval: true }) };
   }
 
-  it("S1, S9: stops the call that the last answer let run while it looked at what is asked", async () => {
+  it("S1, S9: stops the call that the last answer let run while it read the requests", async () => {
     const { begun, waits } = waiting();
     const { session, stop, go } = await held(["p"], waits);
     const { stopped } = await stop();
@@ -176,7 +176,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(other.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 
-  it("S2: meets nothing where that call has ended by then", async () => {
+  it("S2: meets nothing if that call has ended by then", async () => {
     const { session, stop, go } = await held(["p"]);
     const { stopped } = await stop();
     await session.answer(session.interrupts[0]!.id, approve());
@@ -234,7 +234,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     },
   );
 
-  it("S4: a forced one that is merged with it forces the call that it goes on to, too", async () => {
+  it("S4: a forced one that is merged with it also forces the call that it stops next", async () => {
     const begun = gate();
     const deaf = toolOf(
       "pay",

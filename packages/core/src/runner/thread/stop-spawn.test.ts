@@ -21,7 +21,7 @@ const alive = (pid: number) => {
   try {
     process.kill(pid, 0);
     if (process.platform !== "linux") return true;
-    // A dead process that nobody has collected yet still has a number.
+    // A dead process that its parent has not collected yet still has a number.
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
@@ -178,7 +178,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
   });
 
   test.each(["close", "terminate"] as const)(
-    "S4: so does it where the call runs: it is left behind at once",
+    "S4: so does it in the process that runs the call: it is left behind at once",
     async (how) => {
       const file = join(folder(), "pids");
       const deaf = toolOf(
@@ -197,7 +197,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     },
   );
 
-  test("P14: so are they where the run goes on beside that call, when a stop of it is told", async () => {
+  test("P14: so are they if the run continues beside that call, when a stop of it is reported", async () => {
     const file = join(folder(), "pids");
     const [asked, slow] = [
       toolOf(
@@ -219,7 +219,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     expect(await dead(children, 100)).toBe(true);
   });
 
-  test("S2, S9: a stop of what is asked by then, while children of a call that was stopped before still end, is one of its own", async () => {
+  test("S2, S9: a stop of later requests, while children of a call that was stopped before still end, is one of its own", async () => {
     const file = join(folder(), "pids");
     const asks = toolOf(
       "shell",

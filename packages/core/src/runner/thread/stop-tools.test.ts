@@ -101,7 +101,7 @@ describe("a stop while a tool runs", () => {
     expect(result(kit)).toMatchObject({ outcome: "ok", output: "as far as I came" });
   });
 
-  test("A5: what a tool had yielded is kept with the result that says interrupted", async () => {
+  test("A5: yielded values of a tool are kept with the result that says interrupted", async () => {
     const kit = await openKit(oneCall, {
       tools: [
         work(async function* (_args, ctx) {
@@ -126,7 +126,7 @@ describe("a stop while a tool runs", () => {
     expect(result(kit)?.output).toMatch(/may have taken effect\. Its output so far:\nline 1\n\{"line":2\}$/);
   });
 
-  test("A5, A7: a deaf generator is left behind with what it had yielded, and closed when it comes back", async () => {
+  test("A5, A7: a deaf generator is left behind with its yielded values, and closed when it returns", async () => {
     const hold = gate();
     let cleaned = false;
     const deaf = work(
@@ -152,7 +152,7 @@ describe("a stop while a tool runs", () => {
     expect(said(heard.events).filter((line) => line.startsWith("progress"))).toEqual(['progress w "before"']);
   });
 
-  test("S1: an iterator whose return() throws, or gives no promise, does not keep the stop from the others", async () => {
+  test("S1: an iterator with a return() that throws, or gives no promise, does not keep the stop from the others", async () => {
     const bad = (close: () => never) => ({
       [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}), return: close }),
     });
@@ -215,7 +215,7 @@ describe("a stop while a tool runs", () => {
     expect(Math.abs((thrown as UserInterrupt).interruptedAt - before)).toBeLessThan(60_000);
   });
 
-  test("S7: whatever a tool throws after the stop is the stop; before it, an error of its own", async () => {
+  test("S7: any error of a tool after the stop is the stop; before it, an error of its own", async () => {
     for (const late of [true, false]) {
       const kit = await openKit(oneCall, {
         tools: [
@@ -238,7 +238,7 @@ describe("a stop while a tool runs", () => {
     }
   });
 
-  test("S7: a tool that throws before its first await tells the model so, and the run goes on", async () => {
+  test("S7: a tool that throws before its first await has its error reported to the model, and the run continues", async () => {
     const kit = await openKit(oneCall, {
       tools: [
         work(() => {

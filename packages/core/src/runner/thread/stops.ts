@@ -1,4 +1,4 @@
-// The stops that one tenure was asked for: interrupt(), pause(), drain(), close() and terminate(). They set the signal, and
+// The stops of one tenure: interrupt(), pause(), drain(), close() and terminate(). They set the signal, and
 // the tenure ends by itself; it reads the circumstances of its end here. Invariants:
 // 1. All stops are one interrupt with one receipt (S2).
 // 2. Stops merge: now dominates later, the earliest deadline wins, and none goes back (S6).

@@ -75,7 +75,7 @@ describe("a store that fails", () => {
         ]);
       });
 
-      it(`F6: for good, ${when} append ${append} is written: STORE_FAILED, nothing more, and later resume() goes on`, async () => {
+      it(`F6: for good, ${when} append ${append} is written: STORE_FAILED, nothing more, and later resume() continues`, async () => {
         const clock = fakeClock();
         const { store, real, repair, appends } = failing(clock, { append, when, times: Number.POSITIVE_INFINITY });
         const { pay, paid } = payTool();
@@ -105,7 +105,7 @@ describe("a store that fails", () => {
         expect(other.problems()).toEqual([]);
       });
 
-      it(`F6: for good, ${when} append ${append}: the same session goes on too, once the store is back`, async () => {
+      it(`F6: for good, ${when} append ${append}: the same session continues too, once the store is back`, async () => {
         const clock = fakeClock();
         const { store, repair } = failing(clock, { append, when, times: Number.POSITIVE_INFINITY });
         const { pay, paid } = payTool();
@@ -127,7 +127,7 @@ describe("a store that fails", () => {
   }
 
   for (const also of ["", ", also where its lease could not be given back"]) {
-    it(`F6: a session whose run the store cut reads paused by a crash, and goes on as soon as the store does${also}`, async () => {
+    it(`F6: a session whose run the store cut reads paused by a crash, and continues as soon as the store does${also}`, async () => {
       const clock = fakeClock();
       const { store, repair } = failing(clock, { append: 2, when: "before", times: Number.POSITIVE_INFINITY });
       let whole = also === "";
@@ -150,7 +150,7 @@ describe("a store that fails", () => {
     });
   }
 
-  it("F6: another runner goes on with it, too, without waiting for the end of a lease", async () => {
+  it("F6: another runner continues with it, too, without waiting for the end of a lease", async () => {
     const clock = fakeClock();
     const { real, store } = failing(clock, { append: 2, when: "before", times: Number.POSITIVE_INFINITY });
     const { pay, paid } = payTool();
@@ -214,7 +214,7 @@ describe("facts first", () => {
     expect(kit.session.state).toBe("completed");
   });
 
-  it("F2: one step is one append, and an append holds only what is new", async () => {
+  it("F2: one step is one append, and an append holds only new facts", async () => {
     const store = heldStore(memoryStore(), {});
     const { pay } = payTool();
     const kit = await openKit(script, { store, tools: [pay] });

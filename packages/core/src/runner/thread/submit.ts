@@ -15,7 +15,7 @@ import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { prepare } from "../decide/check-answer.ts";
 import { type AnswerCommand, type Command, isSignal, rowOf } from "../decide/command.ts";
-import { type Decision, decide, type Outcome, outcomeOf } from "../decide/decide.ts";
+import { type Decision, decide, nextTry, type Outcome, outcomeOf } from "../decide/decide.ts";
 import { commandFact } from "../decide/facts.ts";
 import type { Opening } from "../decide/opening.ts";
 import type { Setup } from "../given/setup.ts";
@@ -48,6 +48,7 @@ export async function submit<C extends Command>(
     const tried = await door.here((thread) => submitHere(thread, command, sent, toWorker));
     if (tried?.how === "done") return tried.outcome;
     const { state, rows } = await read(door);
+    if (!sent) command = nextTry(state, command);
     const taken = state.taken?.get(command.key);
     if (sent && taken !== undefined) return recorded(door, command, taken);
     if (sent && !rows.has(command.key)) {
@@ -61,8 +62,7 @@ export async function submit<C extends Command>(
       if ("known" in decision) return recorded(door, command, decision.known);
       if ("refusal" in decision) throw decision.refusal;
       if (command.do === "answer") refuseMisfitArgs(state.requests!.get(command.request)!.interrupt, command.answer);
-      const isNew = await store.send(key, rowOf(command, clock.now()));
-      if (!isNew && taken?.refused !== undefined) return recorded(door, command, taken);
+      await store.send(key, rowOf(command, clock.now()));
       sent = true;
     }
     if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);

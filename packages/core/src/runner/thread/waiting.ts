@@ -27,7 +27,7 @@ export type Waiting =
       readonly output: Json;
     };
 
-/** Reads what waits for a thread, the oldest first. */
+/** Reads the waiting commands of a thread, the oldest first. */
 export async function waitingFor(store: Store, key: ThreadKey): Promise<readonly Waiting[]> {
   const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
   return waitingIn(key, loaded?.commands ?? []);

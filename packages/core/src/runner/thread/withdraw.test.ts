@@ -29,7 +29,7 @@ import {
 
 const anything = jsonSchema({ type: "object" });
 
-/** Dead for ever: whoever answers, here or in a new process, is told so, and nothing happens. */
+/** Withdrawn for good: an answer, here or in a new process, is refused, and has no effect. */
 async function areDead(kit: Kit, tools: ReturnType<typeof paying>["tools"], ids: readonly string[]): Promise<void> {
   const facts = await factsOf(kit.store);
   const other = await openKit([], { store: kit.store, tools });
@@ -88,7 +88,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([[], []]);
   });
 
-  test("Q8: what was answered before has happened, and stays", async () => {
+  test("Q8: an earlier answer keeps its effect", async () => {
     const { kit, tools, ran, ids } = await three(await make(), { agent: { repair: "drop" } });
     await kit.session.answer(ids[1]!, approve());
     await happens(ran, "pay 2");
@@ -98,7 +98,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 2"]);
   });
 
-  test("S9: interrupt() while paused withdraws them, with a receipt and a record of who stopped it", async () => {
+  test("S9: interrupt() while paused withdraws them, with a receipt and the name of the caller on record", async () => {
     const { kit, tools, ran, ids } = await three(await make());
     const before = await kit.session.handle();
     const { length } = await factsOf(kit.store);
@@ -180,7 +180,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([[], []]);
   });
 
-  test("S2: stops an answered call that runs while the thread is paused; who waits with resume() is told", async () => {
+  test("S2: stops an answered call that runs while the thread is paused; a caller that waits with resume() gets the result of the stop", async () => {
     const begun = gate();
     let ended: unknown;
     const { tools } = paying({
@@ -214,7 +214,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect(kit.problems()).toEqual([]);
   });
 
-  test("S2, S9: an answered call that runs in another process is stopped from here, and what is open with it", async () => {
+  test("S2, S9: an answered call that runs in another process is stopped from here, and open requests are withdrawn with it", async () => {
     const begun = gate();
     const { tools } = paying({
       execute: (_args, { signal }) => {
@@ -233,7 +233,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect(kit.session.pauseType).toBe("user_interrupt");
   });
 
-  test("Q8: terminate() withdraws them; nothing goes on", async () => {
+  test("Q8: terminate() withdraws them; nothing continues", async () => {
     const { kit, tools, ran, ids } = await three(await make());
     await kit.session.terminate();
     expect(kit.session.state).toBe("terminated");
@@ -318,7 +318,7 @@ describe.each(eachStore)("an input that answers ($name)", ({ make }) => {
     return kit;
   }
 
-  test("Q8: answer: what the person types answers the one open question", async () => {
+  test("Q8: answer: the input of the person answers the one open question", async () => {
     const kit = await asked({ onNewInput: "answer" });
     expect(await kit.session.resume({ input: "Bob", by: "ann" }).result).toMatchObject({ status: "completed" });
     expect(history(kit.session.messages)).toEqual(["user: go", "assistant: call a", "tool: a ok", "assistant: done"]);

@@ -20,7 +20,7 @@ const input = jsonSchema<object>({ type: "object" });
 const failing = (times: number, fail: Fault["fail"]) => Array.from({ length: times }, (): Fault => ({ fail }));
 const days = 24 * 3_600_000;
 
-/** A run that was stopped while its one call went on, on a store that can be made to fail. */
+/** A run that was stopped while its one call kept running, on a store that can be made to fail. */
 async function leftBehind(inner = memoryStore(), clock?: ReturnType<typeof fakeClock>) {
   const begun = gate();
   const ended = gate<string>();
@@ -49,7 +49,7 @@ async function leftBehind(inner = memoryStore(), clock?: ReturnType<typeof fakeC
 
 describe.each(eachStore)("S5: a late result on a $name store that fails", ({ make }) => {
   it.each(["before", "after"] as const)(
-    "is tried again until it is taken, and told once: %s the commit",
+    "is tried again until it is taken, and reported once: %s the commit",
     async (when) => {
       const { session, end, faults, lates, waiting, told, problems } = await leftBehind(await make());
       faults.plan("send", ...failing(3, when));
@@ -97,7 +97,7 @@ describe("S5: a late result that the store does not take", () => {
     expect([session.late, await waiting(), clock.pending]).toEqual([[], 1, 0]);
   });
 
-  it("is tried once more when the runner closes; then the log is told, and nothing is left of it", async () => {
+  it("is tried once more when the runner closes; then it is logged as lost", async () => {
     const clock = fakeClock();
     const { session, runner, end, faults, told } = await leftBehind(memoryStore({ clock }), clock);
     faults.plan("send", ...failing(1_000, "before"));
@@ -113,7 +113,7 @@ describe("S5: a late result that the store does not take", () => {
     expect(await faults.load(key)).toMatchObject({ commands: [] });
   });
 
-  it("does not hold up the end of a runner whose store gives no answer: the log is told", async () => {
+  it("does not hold up the end of a runner whose store gives no answer: it is logged as lost", async () => {
     const clock = fakeClock();
     const { runner, end, faults, told } = await leftBehind(memoryStore({ clock }), clock);
     faults.freeze();
@@ -128,7 +128,7 @@ describe("S5: a late result that the store does not take", () => {
     expect(told[0]?.error.message).toContain("does not answer");
   });
 
-  it("is saved by that last try where the store is back", async () => {
+  it("is saved by that last try if the store is back", async () => {
     const clock = fakeClock();
     const { runner, end, faults, told, waiting } = await leftBehind(memoryStore({ clock }), clock);
     faults.plan("send", ...failing(3, "before"));
@@ -139,7 +139,7 @@ describe("S5: a late result that the store does not take", () => {
     expect([await waiting(), told, clock.pending]).toEqual([1, [], 0]);
   });
 
-  it("after the runner was closed has one try, and the log hears of it where that fails", async () => {
+  it("after the runner was closed has one try, and is logged as lost if that fails", async () => {
     const { runner, end, faults, told, waiting } = await leftBehind();
     await runner.close();
     faults.plan("send", { fail: "before" });
@@ -188,7 +188,7 @@ describe("S5: a late result that the store does not take", () => {
   });
 
   it.each(["STORE_FULL", "STORE_FAILED"] as const)(
-    "is tried again where the store says %s: it may be back",
+    "is tried again if the store throws %s: it may be back",
     async (code) => {
       const { session, end, faults, waiting } = await leftBehind();
       const { send } = faults;

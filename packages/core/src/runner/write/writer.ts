@@ -36,7 +36,7 @@ export interface WriterHost {
   /** The schemas that running code has for the answers to its open requests, by id. */
   readonly schemas: AnswerSchemas;
   readonly recall: Recall;
-  /** Hears of facts that are on record. */
+  /** Called with facts that are on record. */
   recorded?(facts: readonly Fact[]): void;
 }
 
@@ -213,7 +213,10 @@ export class Writer {
     }
   };
 
-  /** Reads the commands first: another process may have sent some without a hint yet. A steer sent before this step ended enters before the next step. */
+  /**
+   * Reads the commands first: another process may have sent some without a hint yet. A steer sent before this step ended enters
+   * before the next step.
+   */
   #lookFirst(mailbox: Mailbox, batch: readonly Waiting[]): void {
     mailbox
       .look()
@@ -221,7 +224,10 @@ export class Writer {
       .then(undefined, this.broke);
   }
 
-  /** Renews the lease first: the answer took longer than the lease lasts, or this process was suspended. No caller resumes before the store confirms the lease. */
+  /**
+   * Renews the lease first: the answer took longer than the lease lasts, or this process was suspended. No caller resumes
+   * before the store confirms the lease.
+   */
   #renewFirst(batch: readonly Waiting[]): void {
     const { store, leaseTtlMs } = this.#host.setup;
     store
@@ -248,7 +254,10 @@ export class Writer {
     this.#options.failed(storeError(this.#host.key, error));
   };
 
-  /** Resumes the callers of a batch. The batch stays in flight meanwhile: a caller that awaits a promise resumes in the microtasks before the next append. */
+  /**
+   * Resumes the callers of a batch. The batch stays in flight meanwhile: a caller that awaits a promise resumes in the
+   * microtasks before the next append.
+   */
   #wake(batch: readonly Waiting[]): void {
     for (const waiting of batch) waiting.recorded();
     this.#facts = nothing;
@@ -292,7 +301,10 @@ export class Writer {
   }
 }
 
-/** Returns the size of the next batch. Commands are written alone. The recording that returns the lease ends its batch; later ones are dropped. */
+/**
+ * Returns the size of the next batch. Commands are written alone. The recording that returns the lease ends its batch; later
+ * ones are dropped.
+ */
 function batchSize(waiting: readonly Waiting[]): number {
   for (let i = 0; i < waiting.length; i++) {
     const { mail, alone, released } = waiting[i]!;

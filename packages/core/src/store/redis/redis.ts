@@ -203,7 +203,10 @@ class RedisStore implements Store {
     this.#tenants.add(tenant);
   }
 
-  /** Page by page: the server has other callers. Each row is whole, and a row that changes in the meantime is returned as before or after. */
+  /**
+   * Page by page: the server has other callers. Each row is whole, and a row that changes in the meantime is returned as before
+   * or after.
+   */
   async threads(tenant: string): Promise<ThreadRow[]> {
     const rows = new Map<string, ThreadRow>();
     let cursor = "0";

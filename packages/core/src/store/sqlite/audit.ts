@@ -13,7 +13,10 @@ export interface Stand {
   readonly from: { readonly next: number };
 }
 
-/** Returns the number of a thread's lines, from the first on, that the chain proves; with `row`, it must lead to the row's last hash. */
+/**
+ * Returns the number of a thread's lines, from the first on, that the chain proves; with `row`, it must lead to the row's last
+ * hash.
+ */
 export function provenLines(
   sql: Statements,
   stands: readonly Stand[],

@@ -1,10 +1,11 @@
 // The tables, by small steps that only go forward. `user_version` counts the steps taken.
 //
-// Threads have a number, so that what is stored once for each line is short. Each is found in two ways, by (tenant, id) and
-// by a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the
-// same reason. A line's id is made of its thread's number and its seq, so that it needs no index of its own: each page
-// that an append changes is written to the disk twice. Threads are not indexed by the time of their last change for
-// the same reason: lists have a table of their own, which most appends do not touch (listing.ts). Requests are found in two ways, and the open ones counted in two, as threads are; so are rules.
+// Threads have a number, so that what is stored once for each line is short. Each is found in two ways, by (tenant, id) and by
+// a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the same reason.
+// A line's id is made of its thread's number and its seq, so that it needs no index of its own: each page that an append
+// changes is written to the disk twice. Threads are not indexed by the time of their last change for the same reason: lists
+// have a table of their own, which most appends do not touch (listing.ts). Requests are found in two ways, and the open ones
+// counted in two, as threads are; so are rules.
 //
 // A fork's row names the thread whose lines it continues. The lines of a deleted thread that its forks need stay, under
 // its number, which is in `kept` then.
@@ -114,7 +115,10 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** Returns the version of this database. Refuses a database of a newer version, unless it says that programs as old as this can share it (P17), and that of another program. */
+/**
+ * Returns the version of this database. Refuses a database of a newer version, unless it says that programs as old as this can
+ * share it (P17), and that of another program.
+ */
 export function refuseNewer(db: DatabaseSync): number {
   const found = version(db);
   if (found !== SCHEMA_VERSION) refuseForeign(db);

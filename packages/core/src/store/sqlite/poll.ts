@@ -64,7 +64,10 @@ export class Poll {
     }
   }
 
-  /** Writes since the last look count, too: a stop may have come between an append and this watch. Without an earlier look all counts. */
+  /**
+   * Writes since the last look count, too: a stop may have come between an append and this watch. Without an earlier look all
+   * counts.
+   */
   #start(): void {
     this.#timer = setInterval(() => this.#look(), this.#everyMs);
   }
