@@ -36,7 +36,7 @@ export function point(name: PointName, detail?: unknown): void {
  */
 export function onPoint(listen: PointListener): () => void {
   if (listener !== undefined) {
-    throw new Error("Another attack listens to the points of this process already: wait until it is over.");
+    throw new Error("Another attack uses the points of this process already: wait until it is over.");
   }
   listener = listen;
   return () => {

@@ -92,7 +92,7 @@ describe.each(eachStore)("a session of a thread that another process runs, on $n
   it("C3, V6: when the owner is gone, the session shows a crash without being asked, and continues", async () => {
     const store = await make();
     const dying = faultyStore(store);
-    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 60 });
+    const kit = await openKit([[{ text: "so" }, { stall: true }]], { store: dying, leaseTtlMs: 1_000 });
     await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
     const runner = await another(store);
     const session = await runner.open("thread");
