@@ -156,6 +156,35 @@ describe("roles", () => {
     expect((await say("ben/leads")).body).toEqual({ open: 0, resumed: true });
   });
 
+  test("groups of the login count for answers in a resume, and for an input that answers", async () => {
+    const question = humanInput("Which room?", { approvers: ["group:leads"] });
+    const ask = tool({
+      name: "ask",
+      description: "Asks.",
+      input: jsonSchema<object>({ type: "object" }),
+      execute: (_args, ctx) => ctx.ask(question),
+    });
+    const turns = [[{ call: "ask", args: {} }], "Done."];
+    const model = scriptedModel([...turns, ...turns]);
+    const runner = createRunner({ agent: agent({ name: "ops", model, tools: [ask] }) });
+    const logins = (request: Request): Login => {
+      const [user, group] = request.headers.get("x-user")!.split("/") as [string, string];
+      return { user, groups: [group], role: "admin" };
+    };
+    await using server = await startServer({ runner, auth: logins });
+    for (const [thread, path, body] of [
+      ["resumed", "resume", (id: string) => ({ answers: { [id]: { type: "respond", value: "12" } } })],
+      ["sent", "send", () => ({ input: "12", whenAsked: "answer" })],
+    ] as const) {
+      await server.post(`/threads/${thread}/runs`, { input: "Go." }, { ...as("anna/leads"), prefer: "wait=30" });
+      const { items } = (await server.get(`/inbox?threadId=${thread}`, as("anna/leads"))).body;
+      const say = (user: string) =>
+        server.post(`/threads/${thread}/${path}`, body(items[0].id), { ...as(user), prefer: "wait=30" });
+      expect((await say("carl/sales")).body).toMatchObject({ status: 403, code: "ANSWER_FORBIDDEN" });
+      expect([200, 202]).toContain((await say("ben/leads")).status);
+    }
+  });
+
   test("redact cuts bodies and events alike, and search is for admins then", async () => {
     const redact = (value: unknown, { role }: Login) =>
       role === "admin" ? value : JSON.parse(JSON.stringify(value).replaceAll("secret rope", "•••"));

@@ -50,6 +50,11 @@ function caller({ id, login }: Call<unknown, unknown>) {
   return { ...(id !== undefined && { id }), by: login.user };
 }
 
+/** Of a command that may answer requests: the groups of the login count. */
+function answerer(call: Call<unknown, unknown>) {
+  return { ...caller(call), groups: call.login.groups };
+}
+
 /** Resolves to undefined if the time is over first. */
 async function within<T>(ms: number | undefined, promise: Promise<T>): Promise<T | undefined> {
   if (ms === undefined) return undefined;
@@ -200,7 +205,7 @@ export const control: readonly AnyRoute[] = [
     async handle(call) {
       const { input: said, ...options } = call.body;
       await checkSentAnswer(call as Call, options.whenAsked);
-      const outcome = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
+      const outcome = await call.runner.send(call.params.t!, said, { ...options, ...answerer(call) });
       return { status: 202, body: outcome };
     },
   }),
@@ -248,7 +253,11 @@ export const control: readonly AnyRoute[] = [
       }
       const given =
         answers && Object.fromEntries(Object.entries(answers).map(([key, said]) => [key, signed(call, said)]));
-      const run = await call.runner.resume(threadId, { ...options, ...(given && { answers: given }), ...caller(call) });
+      const run = await call.runner.resume(threadId, {
+        ...options,
+        ...(given && { answers: given }),
+        ...answerer(call),
+      });
       return begun(run, call.waitMs);
     },
   }),

@@ -92,6 +92,8 @@ export interface Going {
   readonly patch: Patch | undefined;
   /** The name of the caller: for the input, and for answers that name none. */
   readonly by: string | undefined;
+  /** Groups of the caller beside those that the runner names. */
+  readonly groups?: readonly string[] | undefined;
   /** The caller's id of the run() or resume() that asked for it. */
   readonly id?: string | undefined;
   /** The segment that it resumes, if the caller named one. */
@@ -120,7 +122,7 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     const given: (readonly [string, Answer])[] = [];
     for (const [id, answer] of going.answers) {
       const interrupt = state.requests?.get(id)?.interrupt ?? {};
-      given.push([id, await vouched(opener.setup.memberOf, interrupt, signed(answer, going.by))]);
+      given.push([id, await vouched(opener.setup.memberOf, interrupt, signed(answer, going.by), going.groups)]);
     }
     for (const [id, answer] of given) await checkAnswer(opener, state, id, answer);
     const words = hooked(signal);
@@ -280,7 +282,7 @@ async function newInput(
       const [only] = open;
       if (open.length > 1) throw belayError("ANSWER_AMBIGUOUS", { threadId: place.threadId, open: open.length });
       const said = signed({ type: "respond", value: textOf(only!.id, inputs) }, going.by);
-      const answer = await vouched(opener.setup.memberOf, only!, said);
+      const answer = await vouched(opener.setup.memberOf, only!, said, going.groups);
       await checkAnswer(opener, state, only!.id, answer);
       const { clock, groups } = opener.setup;
       return {

@@ -13,7 +13,7 @@ import type { ThreadKey } from "../../store/store.ts";
 import { stale } from "../decide/stale.ts";
 import type { ChatOptions } from "../given/chat-options.ts";
 import { type Input, readInput } from "../given/input.ts";
-import type { InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "../given/options.ts";
+import type { AnswerOptions, InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Run } from "../read/run.ts";
@@ -41,7 +41,7 @@ export interface ChatVerbs {
   /** Lets a worker begin a new run on a thread that has failed. */
   renew(): Promise<unknown>;
   /** Leaves the answer for a worker. */
-  answer(request: string, answer: Answer, options: SendOptions): Promise<unknown>;
+  answer(request: string, answer: Answer, options: AnswerOptions): Promise<unknown>;
 }
 
 /** `byWorker`: this process starts nothing. */
@@ -188,17 +188,17 @@ async function answered(
   verbs: ChatVerbs,
   { interrupts, threadId, runId }: Look,
   input: Input,
-  { id, whenAsked, by, byWorker, leave }: Leaving,
+  { id, whenAsked, by, groups, byWorker, leave }: Leaving,
 ): Promise<Omit<Sent, "id"> | undefined> {
   const open = interrupts.filter(isRequest);
-  const says = by === undefined ? {} : { by };
+  const says = { by, groups };
   const wanted = new Set(whenAsked === undefined ? open.map(({ onNewInput = "withdraw" }) => onNewInput) : [whenAsked]);
   if (wanted.has("answer")) {
     const [only] = open;
     if (open.length !== 1 || only?.kind !== "input") {
       throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
     }
-    const answer = respond(textOf(only, input), says);
+    const answer = respond(textOf(only, input), { by });
     if (byWorker) {
       await verbs.answer(only.id, answer, { id, ...says });
       return { how: "answer", ...(runId !== undefined && { runId }) };

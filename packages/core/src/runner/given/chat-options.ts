@@ -3,7 +3,7 @@
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { oneOf } from "./check.ts";
 import { COMMAND, checkCaller } from "./command-options.ts";
-import { checkSend, type SendOptions, type WhereOptions } from "./options.ts";
+import { checkGroups, checkSend, type SendOptions, type WhereOptions } from "./options.ts";
 
 /** The options of `send()`. */
 export interface ChatOptions extends SendOptions, WhereOptions {
@@ -11,9 +11,11 @@ export interface ChatOptions extends SendOptions, WhereOptions {
   readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
   /** What becomes of open requests; by default each request's own `onNewInput`. */
   readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
+  /** Groups of the person beside those that the runner's `groups` names: for an input that answers. */
+  readonly groups?: readonly string[] | undefined;
 }
 
-const CHAT: KnownOptions<ChatOptions> = { ...COMMAND, start: true, whenRunning: true, whenAsked: true };
+const CHAT: KnownOptions<ChatOptions> = { ...COMMAND, start: true, whenRunning: true, whenAsked: true, groups: true };
 
 /** Checks the options of send(); `more` are those of runner.send() alone. */
 export function checkChat(options: ChatOptions, more: Readonly<Record<string, true>> = {}): void {
@@ -22,5 +24,6 @@ export function checkChat(options: ChatOptions, more: Readonly<Record<string, tr
   oneOf("start", options.start, ["here", "worker"]);
   oneOf("whenRunning", options.whenRunning, ["steer", "enqueue", "interrupt"]);
   oneOf("whenAsked", options.whenAsked, ["withdraw", "keep", "answer"]);
+  checkGroups(options.groups);
   if (options.id !== undefined) checkSend({ id: options.id }, "send()");
 }

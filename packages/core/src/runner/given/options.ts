@@ -59,6 +59,8 @@ export interface ResumeOptions extends GuardOptions {
   readonly state?: Readonly<Record<string, unknown>> | undefined;
   /** Answers to open requests, by the id of the request. */
   readonly answers?: Readonly<Record<string, Answer>> | undefined;
+  /** Groups of the person that answers beside those that the runner's `groups` names, such as those of a login. */
+  readonly groups?: readonly string[] | undefined;
   /** What to do if the agent differs from the one that the run began with: report an event (the default), refuse, or call a function. */
   readonly drift?: Drift | undefined;
 }
@@ -166,12 +168,15 @@ const ANSWER: KnownOptions<AnswerOptions> = { ...COMMAND, start: true, groups: t
 export function readAnswerOptions(options: AnswerOptions) {
   refuseUnknown("answer()", options, ANSWER);
   const { groups, ...others } = options;
-  if (groups !== undefined && !(Array.isArray(groups) && groups.every((each) => typeof each === "string"))) {
-    throw belayError("OPTION_INVALID", { option: "groups", value: shown(groups), needed: "a list of names" });
-  }
+  checkGroups(groups);
   const { start, rest } = readWhere(others);
   checkCaller(rest);
   return { groups, start, rest };
+}
+
+export function checkGroups(groups: readonly string[] | undefined): void {
+  if (groups === undefined || (Array.isArray(groups) && groups.every((each) => typeof each === "string"))) return;
+  throw belayError("OPTION_INVALID", { option: "groups", value: shown(groups), needed: "a list of names" });
 }
 
 const STOP: KnownOptions<InterruptOptions> = {
@@ -201,6 +206,7 @@ const RESUME: KnownOptions<ResumeOptions> = {
   to: true,
   state: true,
   answers: true,
+  groups: true,
   drift: true,
 };
 
@@ -295,6 +301,7 @@ export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<s
   oneOf("mode", options.mode, ["continue", "rethink"]);
   checkGuard(options);
   text("to", options.to);
+  checkGroups(options.groups);
   fitting(options.to ?? null, "`to` of resume()", most);
   const { drift, answers = {} } = options;
   if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);

@@ -55,10 +55,22 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, only: Only
     throw belayError("INVALID_STATE", { threadId: thread.key.threadId, state, action: "resume()" });
   }
   const inputs = readInput(options.input, thread.setup.maxBytes);
-  const { mode, drift = "warn", by, to } = options;
+  const { mode, drift = "warn", by, groups, to } = options;
   const patch = readPatch(options, thread.setup.maxBytes);
   const place = thread.place(runId, segment + 1);
-  const opening = goOn(thread, place, { mode, inputs, answers, drift, to, patch, by, id, guard: options, ...only });
+  const opening = goOn(thread, place, {
+    mode,
+    inputs,
+    answers,
+    drift,
+    to,
+    patch,
+    by,
+    groups,
+    id,
+    guard: options,
+    ...only,
+  });
   return thread.start(place, opening, options, inputs.length > 0 || answers.size > 0);
 }
 
