@@ -67,7 +67,7 @@ export const amounts = {
   /** Readers that join an answer, are cut off or connect again. */
   joins: { test: 100, endure: 1_000, all: 10_000 },
   /** Guards of the door that are taken out, one at a time. */
-  guards: { test: 1, endure: 2, all: every },
+  guards: { test: 1, endure: 1, all: every },
   /** Threads in a store whose lists are read. */
   listedThreads: { test: 2_000, endure: 100_000, all: 100_000 },
   /** Threads in a store of an earlier version that is opened. */

@@ -1,4 +1,5 @@
-// The rules of submit and decide that no verb has alone. scripts/guards.mjs takes each of them out.
+// The rules of submit and decide that no verb has alone. scripts/guards.mjs takes each of them out. Long, and still one piece: a list
+// of rules.
 
 import {
   eachStore,
@@ -10,12 +11,17 @@ import {
   pays,
   requestOf,
   settle,
+  threadOf,
+  until,
   waiting,
   wrapStore,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, createRunner, END, graph, jsonSchema, reject, START, type Store, tool } from "../../index.ts";
 import { reached } from "../../testing/index.ts";
+import { answerCommand } from "../decide/command.ts";
+import { doorOf } from "./door.ts";
+import { submit } from "./submit.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const anything = jsonSchema({ type: "object" });
@@ -335,6 +341,94 @@ describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
     expect(isSecond).toBe(false);
     const commands = (await factsOf(made)).filter(({ type }) => type === "command");
     expect(commands).toMatchObject([{ key: "stop:esc", refused: { code: "INVALID_STATE" } }]);
+  });
+
+  test("V2, Q6: a refusal by the owner is recorded once and read by its sender; the same id again is another try", async () => {
+    const store = await make();
+    const { "~standard": plain, ...schema } = jsonSchema<{ n: number }>({ type: "object" });
+    const validate = (value: unknown) =>
+      (value as { n: number }).n > 100 ? { issues: [{ message: "more than 100" }] } : plain.validate(value);
+    const input = { ...schema, "~standard": { ...plain, validate } };
+    const strict = tool({ name: "strict", description: "", input, needsApproval: true, execute: ({ n }) => n });
+    const begun = gate();
+    const end = gate();
+    const execute = async () => {
+      begun.open();
+      await end.opened;
+    };
+    const slow = tool({ name: "slow", description: "", input: anything, execute });
+    const turn = [{ call: "slow" }, { call: "strict", id: "s", args: { n: 1 } }];
+    const kit = await openKit([turn, "done"], { store, tools: [slow, strict] });
+    const run = kit.session.run("go");
+    await begun.opened;
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    await until(async () => (await store.requests("default")).length === 1);
+    const [request] = await store.requests("default");
+    const answer = (n: number) =>
+      other.runner.answer(request!.id, approve({ args: { n } }), { id: "x", waitMs: 60_000 });
+    await expect(answer(1000)).rejects.toMatchObject({ code: "ANSWER_INVALID" });
+    expect((await factsOf(store)).filter(({ type }) => type === "command")).toHaveLength(1);
+    expect(await answer(2)).toEqual({ open: 0 });
+    end.open();
+    expect(await run.result).toMatchObject({ status: "completed" });
+  });
+
+  test("V1: a command whose sender took its row back is not sent again by a worker that had read it", async () => {
+    const store = await make();
+    const kit = await waiting(["a"], { store, tools: paying().tools });
+    const command = answerCommand(requestOf(kit, "a").id, approve(), undefined, "gone");
+    const moved = submit(doorOf(threadOf(kit.session)), command, {}, true);
+    await expect(moved).rejects.toMatchObject({ code: "INPUT_WITHDRAWN" });
+    expect((await store.load(key))!.commands).toEqual([]);
+    expect(await store.requests("default")).toHaveLength(1);
+  });
+
+  test("V1: a command in the tick of run() is taken when the run is on record, not when it is over", async () => {
+    const kit = await openKit([[{ text: "half" }, { stall: true }]], { store: await make() });
+    const run = kit.session.run("go");
+    await kit.session.label({ title: "new" });
+    expect(kit.session.state).toBe("running");
+    await kit.session.interrupt();
+    await run.result;
+  });
+
+  test("V1: a command takes effect although another sender under the same id has taken the row back", async () => {
+    const store = await make();
+    // The owner gets no hint, and appends nothing while its call runs.
+    const { kit, tools, end } = await callRuns(wrapStore(store, { watch: () => () => {} }));
+    const senders = [
+      await openKit([], { store, tools, threadId: "one" }),
+      await openKit([], { store, tools, threadId: "two" }),
+    ];
+    const label = (i: number, waitMs: number) =>
+      senders[i]!.runner.label("thread", { title: "new" }, { id: "same", waitMs });
+    const patient = label(0, 60_000);
+    await until(async () => (await store.load(key))!.commands.length === 1);
+    await expect(label(1, 30)).rejects.toMatchObject({ code: "THREAD_BUSY" });
+    expect((await store.load(key))!.commands).toEqual([]);
+    end.open();
+    await patient;
+    expect((await kit.runner.look("thread"))!.title).toBe("new");
+    await kit.session.close();
+  });
+
+  test("V1: a command at rest whose append comes second is decided again", async () => {
+    const made = await make();
+    let isFirst = false;
+    const store = heldStore(made, {
+      before: () => {
+        if (!isFirst) return undefined;
+        isFirst = false;
+        return other.runner.label("thread", { title: "faster" });
+      },
+    });
+    const other = await openKit([], { store: made, threadId: "elsewhere" });
+    const kit = await openKit(["done"], { store });
+    await kit.session.run("go").result;
+    isFirst = true;
+    await kit.session.label({ labels: { by: "the second" } });
+    expect(isFirst).toBe(false);
+    expect(await kit.runner.look("thread")).toMatchObject({ title: "faster", labels: { by: "the second" } });
   });
 
   test("G1: a terminated thread takes no breakpoint", async () => {
