@@ -33,7 +33,7 @@ const pages: Record<string, () => Promise<Response>> = {
   "/client.js": async () => new Response(await clientForBrowsers(), { headers: { "content-type": "text/javascript" } }),
 };
 const http = serve({
-  fetch: (request) => (pages[new URL(request.url).pathname] ?? (() => belay.fetch(request)))(),
+  fetch: (request, env) => (pages[new URL(request.url).pathname] ?? (() => belay.fetch(request, env)))(),
   hostname: "127.0.0.1",
   port: 0,
 });

@@ -67,6 +67,13 @@ test.each(Object.entries(mounts))("mounted in %s it runs, streams and stops", as
       if (event.type === "text-delta") expect(await run.interrupt()).toMatchObject({ partialText: "A rope," });
     }
     expect(await (await thread.resume({ input: "More." })).result).toMatchObject({ text: "A device." });
+    const stream = await fetch(`${url.replace(/\/$/, "")}/v1/threads/a%2Fb%20c/events?tail=1`, {
+      headers: { authorization: `Bearer ${server.token}` },
+    });
+    expect(stream.headers.get("content-type")).toContain("text/event-stream");
+    expect(stream.headers.get("x-belay-head")).toMatch(/^\d+$/);
+    expect(stream.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    await stream.body!.cancel();
     const session = await fetch(`${url.replace(/\/$/, "")}/v1/session`, {
       method: "POST",
       headers: { "content-type": "application/json" },

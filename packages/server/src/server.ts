@@ -3,6 +3,7 @@
 import { checkBody, checkQuery } from "./http/check-request.ts";
 import { commandId } from "./http/command-id.ts";
 import { readBody } from "./http/json-body.ts";
+import { outgoingOf, sentTo } from "./http/pump.ts";
 import { Rates } from "./http/rate.ts";
 import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
 import { Router } from "./http/router.ts";
@@ -31,7 +32,10 @@ import { checkLogin, checkOptions, type ServerLogEntry, type ServerOptions } fro
 
 /** A server: one function from a request to a response, and its end. */
 export interface BelayServer {
-  /** Answers a request. It is bound: pass it on as it is. */
+  /**
+   * Answers a request. It is bound: pass it on as it is. `env` is the second argument of `@hono/node-server`: with it streams
+   * are written to the response of Node itself, and take no more memory the longer they are open.
+   */
   readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
   /** The token of a server without `auth`. */
   readonly token: string | undefined;
@@ -104,7 +108,11 @@ class Server implements BelayServer {
       ...(this.#login && { session: this.#login }),
       isDraining: () => this.#closing !== undefined,
     };
-    this.fetch = (request) => this.#track(this.#answer(request));
+    this.fetch = async (request, ...more: readonly unknown[]) => {
+      const response = await this.#track(this.#answer(request));
+      const outgoing = isStream(response) ? outgoingOf(more) : undefined;
+      return outgoing === undefined ? response : sentTo(outgoing, response);
+    };
   }
 
   #tokenLogin(token: string): TokenLogin {
@@ -252,6 +260,10 @@ async function settled(promises: Iterable<Promise<unknown>>, timeoutMs: number):
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)));
   await Promise.race([Promise.allSettled(promises), late]).finally(() => clearTimeout(timer));
+}
+
+function isStream({ headers, body }: Response): boolean {
+  return body !== null && (headers.get("content-type") ?? "").startsWith("text/event-stream");
 }
 
 /** The answer to HEAD has no body, and a stream that no reader ends would keep its connection. */

@@ -34,6 +34,6 @@ const model: Model = {
 const runner = createRunner({ agent: agent({ name: "guide", model }) });
 const server = belayServer({ runner, token, rate: false });
 const http = createAdaptorServer({
-  fetch: (request) => (new URL(request.url).pathname === "/heap" ? heap() : server.fetch(request)),
+  fetch: (request, env) => (new URL(request.url).pathname === "/heap" ? heap() : server.fetch(request, env)),
 });
 http.listen(0, "127.0.0.1", () => console.log(`serves ${(http.address() as AddressInfo).port}`));
