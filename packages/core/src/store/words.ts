@@ -33,13 +33,19 @@ export function haveWords(words: readonly string[], beginnings: readonly string[
   return beginnings.every((beginning) => words.some((word) => word.startsWith(beginning)));
 }
 
+/** Letters and digits of which none is ever parted from the next one. */
+const PLAIN = /^[a-z0-9]+$/;
+
 /**
- * Whether the names could have words that begin so: a quick check of threads that an index has found. To make the words again
- * would take longer than to find them.
+ * Returns those of the beginnings that the names may or may not have as words; undefined if they surely lack one. A quick look at
+ * a thread that an index has found: to make its words again would take longer than to find it.
  */
-export function mayHaveWords({ title, labels }: Named, beginnings: readonly string[]): boolean {
+export function doubtfulWords({ title, labels }: Named, beginnings: readonly string[]): readonly string[] | undefined {
   const text = folded([title ?? "", ...Object.values(labels)].join("\n"));
-  return beginnings.every((beginning) => text.includes(beginning));
+  if (!beginnings.every((beginning) => text.includes(beginning))) return undefined;
+  // What follows a blank begins a word.
+  const begins = (word: string) => text.startsWith(word) || text.includes(` ${word}`) || text.includes(`\n${word}`);
+  return beginnings.filter((beginning) => !PLAIN.test(beginning) || !begins(beginning));
 }
 
 /** Returns the first text, in the order of its UTF-8 bytes, that does not begin with `beginning` and follows all that do. */

@@ -44,21 +44,31 @@ async function append(store: Store, threadId: string, expected: number): Promise
   expect(await store.append({ tenant, threadId }, what)).toMatchObject({ ok: true });
 }
 
-/** A process that owns a thread: it waits for commands, and has listened for long enough to learn the names that others follow. */
-async function owner(of: PostgresPool, threadId: string): Promise<Store> {
-  const store = postgresStore(of, { schema, pollMs });
-  onTestFinished(store.watch({ tenant, threadId }, () => {}, "command"));
-  await sleep(2_500);
-  return store;
+/** A process that owns a thread: it waits for commands. */
+function owner(threadId: string) {
+  const { pool: own, notices } = counted();
+  const store = postgresStore(own, { schema, pollMs });
+  return { threadId, store, notices, leave: store.watch({ tenant, threadId }, () => {}, "command") };
 }
 
 /** The hints of appends among notices. */
 const appended = (notices: readonly string[]) => notices.filter((text) => / a[0-9a-f]{8}/.test(text)).length;
 
 describe("hints of the store in PostgreSQL", () => {
+  const owners: ReturnType<typeof owner>[] = [];
+  const ownerOf = (threadId: string) => owners.find((each) => each.threadId === threadId)!;
+
+  beforeAll(async () => {
+    owners.push(...["alone", "followed by thread", "followed by tenant", "at once"].map(owner));
+    // Each has listened for long enough to learn the names that others follow.
+    await sleep(2_500);
+  });
+  afterAll(() => {
+    for (const { leave } of owners) leave();
+  });
+
   test("an append to a thread that no other process follows has no hint", async () => {
-    const { pool: own, notices } = counted();
-    const store = await owner(own, "alone");
+    const { store, notices } = ownerOf("alone");
     for (let i = 0; i < 10; i++) await append(store, "alone", i);
     await sleep(50);
     expect(appended(notices)).toBe(0);
@@ -68,8 +78,7 @@ describe("hints of the store in PostgreSQL", () => {
     "a reader that begins to follow the %s gets each append from then on",
     async (what) => {
       const threadId = `followed by ${what}`;
-      const { pool: own, notices } = counted();
-      const store = await owner(own, threadId);
+      const { store, notices } = ownerOf(threadId);
       await append(store, threadId, 0);
       const reader = postgresStore(pool, { schema, pollMs });
       let told = 0;
@@ -91,7 +100,7 @@ describe("hints of the store in PostgreSQL", () => {
   );
 
   test("an append in the moment in which a reader begins to follow is noticed", async () => {
-    const store = await owner(pool, "at once");
+    const { store } = ownerOf("at once");
     const reader = postgresStore(pool, { schema, pollMs });
     // It listens already.
     onTestFinished(reader.watch({ tenant, threadId: "another" }, () => {}));

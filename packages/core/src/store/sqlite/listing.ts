@@ -8,7 +8,7 @@
 import type { PauseType } from "../../lifecycle.ts";
 import { inListOrder } from "../list-order.ts";
 import type { Append, ListedRow, ListPlace, Named, ThreadQuery, ThreadRow } from "../store.ts";
-import { beyond, haveWords, mayHaveWords, wordsOf } from "../words.ts";
+import { beyond, doubtfulWords, haveWords, wordsOf } from "../words.ts";
 import { type DatabaseSync, fromText, type SqlValue, type Statement, toText } from "./database.ts";
 import { type ListingRow, listingCrc, type Row } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -332,7 +332,9 @@ function isMeant({ listing }: PageRow, { label = {}, words = [] }: ThreadQuery, 
   if (!fits(listing)) return true;
   const named = namedOf(listing) ?? { labels: {} };
   if (!pairs.every(([key, value]) => named.labels[key] === value)) return false;
-  return mayHaveWords(named, words) && (led.length === words.length || haveWords(wordsOf(named), words));
+  const doubtful = doubtfulWords(named, words);
+  if (doubtful === undefined) return false;
+  return led.length === words.length || doubtful.length === 0 || haveWords(wordsOf(named), doubtful);
 }
 
 function placeIn({ row, listing }: PageRow, running: boolean): ListPlace {
