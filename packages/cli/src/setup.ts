@@ -62,6 +62,8 @@ export interface SetupOptions {
   readonly delayMs?: number;
   /** Picks the threads that `runner.work()` of this setup moves; all of them by default. */
   readonly works?: (threadId: string) => boolean;
+  /** Which process runs what is sent to a thread, and what is approved; this one by default. */
+  readonly start?: "here" | "worker";
 }
 
 /** The past up to a seq, up to and with a message, or before a message. */
@@ -165,6 +167,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       },
     },
     unattended: options.unattended ?? false,
+    start: options.start,
   });
   return {
     runner,

@@ -106,7 +106,7 @@ test("a server killed in mid-answer leaves a crash, and the worker of the next o
   expect(items.filter(({ type }) => type === "run-end")).toMatchObject([{ runId: run.runId, status: "completed" }]);
 });
 
-test("belay serve --work 0 leaves inputs and what a killed front left behind to belay work, another process", async () => {
+test("belay serve --work 0 leaves what is sent, and what a killed front left behind, to belay work, another process", async () => {
   const home = program.home();
   const front = await served(home, ["--work", "0"]);
   const belay = connect({ url: front.url, token: front.token });
@@ -120,11 +120,14 @@ test("belay serve --work 0 leaves inputs and what a killed front left behind to 
   const again = connect({ url: next.url, token: next.token });
   expect(await again.open("queued").look()).toMatchObject({ state: "completed", waiting: [{ kind: "input" }] });
   expect(await again.open("cut").look()).toMatchObject({ state: "paused", pauseType: "crash" });
+  expect(await again.open("sent").send("Say hello.")).toMatchObject({ how: "enqueue" });
+  expect(await again.open("sent").look()).toMatchObject({ state: "initialized", waiting: [{ kind: "input" }] });
   const worker = home.start(["work", "--concurrency", "2"]);
   // The front sees what the worker does.
   await expect.poll(async () => (await again.open("cut").look()).state).toBe("completed");
   await expect.poll(async () => (await again.open("queued").look()).waiting).toEqual([]);
   await expect.poll(async () => (await again.open("queued").look()).state).toBe("completed");
+  await expect.poll(async () => (await again.open("sent").look()).state).toBe("completed");
   worker.child.kill("SIGTERM");
   expect((await worker.ended).code).toBe(143);
 });

@@ -36,7 +36,9 @@ export async function serve(options: ServeOptions, io: CommandIo): Promise<numbe
   if (options.token !== undefined ? options.token.length < LEAST_TOKEN : !isOwn) throw problem("SERVE_OPEN", { host });
   const end = toldToEnd(process, ["SIGINT", "SIGTERM", "SIGHUP"]);
   const onTrouble = (error: unknown) => void io.stderr.write(`${peopleWords(error, io.texts).join(" ")}\n`);
-  const folders = await folderRunner({ ...options, unattended: false, delayMs: DEMO_DELAY_MS, onTrouble });
+  // Without a worker of its own it is a front: what is sent waits for `belay work`.
+  const start = work > 0 ? "here" : "worker";
+  const folders = await folderRunner({ ...options, unattended: false, delayMs: DEMO_DELAY_MS, onTrouble, start });
   const token = options.token ?? tokenIn(folders.setup.dataFolder);
   const server = belayServer({
     runner: folders.runner,

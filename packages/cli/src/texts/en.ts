@@ -444,7 +444,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     serveOpen: "open the page in a browser",
     serveDemo: "serve a scratch store with a tour of real runs; needs no key",
     serveWork:
-      "the number of threads that its worker moves at once in each folder; 0: queued inputs and crashed runs wait for `belay work`",
+      "the number of threads that its worker moves at once in each folder; 0: what is sent, approved or left behind waits for `belay work`",
     work: "move threads: continue crashed runs and start queued inputs, each in its folder",
     workConcurrency: "the number of threads at once in each folder",
     mcp: "list the MCP servers and their tools",
