@@ -71,7 +71,7 @@ export const arrows: Record<string, readonly string[]> = {
   // Agents made of agents: they know an agent only by its interface.
   workflow: [...data, "journal", "frame", "agent", "reply", "hooks", "steps", "tool", "point"],
   graph: [...data, "journal", "frame", "agent", "hooks", "steps", "workflow", "point"],
-  // The loop never saves: it knows neither store nor runner.
+  // The loop never saves: it imports neither store nor runner.
   chat: [...data, "journal", "frame", "agent", "hooks", "model", "tool", "workflow", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal", "refuse-unknown"],
   // The seam between threads and the engines that dispatch them.

@@ -94,7 +94,7 @@ export function comparisonDoc(found, peers, versions, node) {
   ]);
   return `${[
     "# Comparison",
-    "`npm run bench:peers` writes this page: it installs `bench/peers`, runs every library with one scripted model and one set of tools, each question in a process of its own, and prints what it measured. " +
+    "`npm run bench:peers` writes this page: it installs `bench/peers`, runs every library with one scripted model and one set of tools, each question in a process of its own, and prints its measurements. " +
       `Node ${node}. Beside Belay of this repository: ${used.join(", ")}.`,
     "## Cost",
     "The column of Belay has the measured time or size; the others are ratios to it, from the same run. A model call takes a second in practice, so a ratio of a few microseconds is not felt. Ratios say how much of a machine the library itself takes.",
@@ -103,7 +103,7 @@ export function comparisonDoc(found, peers, versions, node) {
       ? [notes.map((note) => `- ${note.replace(/^[\w-]+/, (name) => titles[name] ?? name)}`).join("\n")]
       : []),
     "## Behaviour",
-    "Each cell is what the program saw when it ran, not what a manual says.",
+    "Each cell is an observation of a run, not a quote of a manual.",
     ...turned.flat(),
     "## Caveats",
     [
@@ -115,7 +115,7 @@ export function comparisonDoc(found, peers, versions, node) {
       "- ADK has a `DatabaseSessionService`, which needs a native database driver, and OpenAI Agents lets a program write a session of its own. Neither was run on disk.",
       "- After a crash the AI SDK has no run to resume: the program sends the saved messages again. Mastra's agent gets the same input again.",
       "- One approval, two resumes: both start at once from the saved state, as two clicks on a page or two workers would. A program around the AI SDK, OpenAI Agents or ADK holds the state itself and can guard it with a lock of its own.",
-      "- A program around any of them can collect the streamed words itself and add them to its history. The table has what the library keeps.",
+      "- A program around any of them can collect the streamed words itself and add them to its history. The table shows the history of the library.",
       "- A stop is an `AbortSignal` for all but Belay. The time ends when the call has returned to the program.",
     ].join("\n"),
   ].join("\n\n")}\n`;

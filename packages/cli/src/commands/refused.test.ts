@@ -7,7 +7,7 @@ import { testProgram } from "../testing/processes.ts";
 
 const program = testProgram();
 
-const HINT = "Name a file in a folder that is there, can be written to and has room.";
+const HINT = "Name a file in an existing, writable folder with room.";
 
 test("a page that cannot be written names its file and why, and is a failure", async () => {
   const home = program.home();
@@ -72,7 +72,7 @@ test("every command reports a current folder that was removed", async () => {
     const { code, stderr } = await home.belay(args, { cwd: gone, env, first: 'rmdir "$PWD"' });
     expect([code, stderr], args.join(" ")).toEqual([
       2,
-      expect.stringMatching(/^The folder that you are in is not there any more: .*\. Change to one that is there\.\n$/),
+      expect.stringMatching(/^The folder that you are in no longer exists: .*\. Change to an existing folder\.\n$/),
     ]);
   }
 });

@@ -408,10 +408,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     threads: "list the threads, the last changed first",
     here: "only those of this folder",
     limit: "how many",
-    inbox: "list what waits for a person, over all threads",
+    inbox: "list the open requests of all threads",
     answer: "answer a request: yes, no and why, or the answer to a question",
     words: "yes · no, because … · the answer",
-    value: "an answer that is no text; for an approval, what stands for the result",
+    value: "an answer that is not text; for an approval, the result of the call",
     args: "with yes: other arguments to run with",
     remember: "with yes: allow the same from now on, in this thread, always in its folder, or everywhere",
     by: "the person that answers",
@@ -428,14 +428,14 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     yes: "without asking",
     format: "of the page",
     output: "where to; standard output by default",
-    rules: "show what may run without asking",
+    rules: "show which calls may run without asking",
     rulesThread: "also what was remembered there",
     rulesInit: "make a file for rules of your own",
     rulesKeep: "let a rule of an earlier release hold in this folder",
     rulesKeepEverywhere: "in every folder",
     rulesRemove: "forget a rule that was remembered",
     rulesRemoveThread: "one that was remembered there",
-    rulesExplain: "say what the rules make of a call in this folder",
+    rulesExplain: "show the verdict of the rules on a call in this folder",
     asJson: "as JSON",
     serve: "serve the threads over HTTP, with pages in a browser",
     servePort: "the port",
@@ -569,15 +569,15 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     },
     FILE_UNWRITABLE: {
       message: (d: { file: string; reason: string }) => `${JSON.stringify(d.file)} cannot be written: ${d.reason}.`,
-      hint: "Name a file in a folder that is there, can be written to and has room.",
+      hint: "Name a file in an existing, writable folder with room.",
     },
     FOLDER_GONE: {
-      message: (d: { reason: string }) => `The folder that you are in is not there any more: ${d.reason}.`,
-      hint: "Change to one that is there.",
+      message: (d: { reason: string }) => `The folder that you are in no longer exists: ${d.reason}.`,
+      hint: "Change to an existing folder.",
     },
     FOLDER_MISSING: {
       message: (d: { folder: string }) => `${d.folder} is not a folder.`,
-      hint: "Give one that is there.",
+      hint: "Give an existing folder.",
     },
     FOLDER_MOVED: {
       message: (d: { thread: string; about: string; now: string | undefined }) =>
@@ -605,7 +605,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     },
     ID_UNKNOWN: {
       message: (d: { what: IdOf; given: string }) => `There is no ${d.what} ${JSON.stringify(d.given)}.`,
-      hint: "belay threads, belay inbox, belay rules and belay mcp list what there is.",
+      hint: "belay threads, belay inbox, belay rules and belay mcp list the ids.",
     },
     INPUT_TOO_LONG: {
       message: (d: { most: number }) => `The input is longer than ${d.most} bytes.`,
@@ -623,7 +623,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     MCP_LOST: {
       message: (d: { server: string; tool: string; reason: string }) =>
         `The MCP server ${d.server} went away while ${d.tool} was running: ${d.reason}. It may have taken effect.`,
-      hint: "Look what became of it before you do it again; the next call tries to reach the server again.",
+      hint: "Check its effect before you repeat it; the next call tries to reach the server again.",
     },
     MCP_LOGIN: {
       message: (d: { server: string }) => `The MCP server ${d.server} needs you to sign in.`,
@@ -632,7 +632,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     MCP_UNTRUSTED: {
       message: (d: { file: string; folder: string; by: string }) =>
         `${d.file} is not used: its commands are this folder's. To trust it, add "trustedFolders": [${JSON.stringify(d.folder)}] to ${d.by}.`,
-      hint: "Look at it first: what it names would run on this machine.",
+      hint: "Read it first: its commands would run on this machine.",
     },
     MODEL_KEY: {
       message: (d: { provider: string; variable: string }) => `A model of ${d.provider} needs a key.`,
@@ -665,7 +665,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     },
     PATH_MISSING: {
       message: (d: { path: string }) => `There is no ${d.path}.`,
-      hint: "List the folder to see what is there.",
+      hint: "List the folder to see its files.",
     },
     PATH_NOT_FILE: {
       message: (d: { path: string }) => `${d.path} is not a plain file.`,
@@ -699,15 +699,15 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     },
     SYSTEM_REFUSED: {
       message: (d: { reason: string }) => `The system refused: ${d.reason}.`,
-      hint: "Look at what it names; what was recorded before is kept.",
+      hint: "Check the file or address in the message; earlier records are kept.",
     },
     THREAD_ELSEWHERE: {
       message: (d: { thread: string }) => `Thread ${d.thread} is running in another terminal.`,
       hint: "Follow it with belay log and its id and --follow, stop it with belay interrupt and its id, or wait.",
     },
     THREAD_MOVED: {
-      message: (d: { thread: string }) => `Thread ${d.thread} has gone on in another terminal, or was deleted.`,
-      hint: "See belay log with its id; --resume opens it as it stands.",
+      message: (d: { thread: string }) => `Thread ${d.thread} was continued in another terminal, or was deleted.`,
+      hint: "See belay log with its id; --resume opens its present state.",
     },
   },
   plain: {

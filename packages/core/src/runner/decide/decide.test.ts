@@ -29,7 +29,7 @@ test("V2: a refused command is decided anew, under the key of its next try", () 
   expect(decide(state, label, context)).toEqual({ known: { seq: 9, runId: "run", segment: 1 } });
 });
 
-test("V2: a row whose command was refused is not decided anew: its sender reads the refusal", () => {
+test("V2: a row with a refused command is not decided again: its sender reads the refusal", () => {
   const { state, known } = refusedOn(label);
   expect(decide(state, label, { ...context, byRow: true })).toEqual({ known });
 });

@@ -25,7 +25,7 @@ export const initialized: IdleFacts = (place, state) => {
 export const afterFailure: IdleFacts = (place, state) =>
   state.state === "error" ? [stateFact(place, "initialized")] : [];
 
-/** Rests a thread whose requests are all answered and that waits for resume(): at a node of a graph, or after pause(). */
+/** Rests a thread with no open request that waits for resume(): at a node of a graph, or after pause(). */
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {
     const expired = expiries(place, state, now, new Set());

@@ -206,7 +206,7 @@ async function unreadFacts(
   return facts;
 }
 
-/** Returns the graphs whose state is changed: the one that is named, those that have stopped at a node, or the root. */
+/** Returns the graphs with a changed state: the named one, those that have stopped at a node, or the root. */
 function editsOf(
   agent: Definition,
   place: FramePlace,

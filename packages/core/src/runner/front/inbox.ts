@@ -29,7 +29,7 @@ export interface InboxItem extends Omit<Interrupt, "kind" | "message" | "calls">
 
 /** A request that the store cannot read: it may or may not match a filter. */
 export interface DamagedRequest {
-  /** The id as it stands in the store. It may be damaged itself. */
+  /** The stored id. It may be damaged itself. */
   readonly id: string;
   /** The thread whose journal has this request open; undefined if that is unknown. */
   readonly threadId?: string;

@@ -161,7 +161,7 @@ describe.each(eachStore)("the journal of a thread ($name)", ({ make }) => {
     expect(await kit.runner.journal("thread", { after: whole.head })).toEqual({ items: [], head: whole.head });
   });
 
-  test("L6: a page costs what it has, and not what comes after it: no line after it is read", async () => {
+  test("L6: the cost of a page does not depend on later facts: no line after it is read", async () => {
     const { tools } = paying({ needsApproval: false });
     const store = await make();
     const kit = await openKit([pays("a", "b"), "done"], { store, tools });

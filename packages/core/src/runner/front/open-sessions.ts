@@ -42,7 +42,7 @@ export class OpenSessions<Out, Deps> {
   /** Held weakly: readers keep their feed, and so does a session. */
   readonly #feeds = new WeakTable<Feed>();
   readonly #feedHost: FeedHost;
-  /** The sessions whose thread is being read. */
+  /** The sessions with a thread that is being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
   /** The runs and resumes that were asked for and have not begun, by thread. */
   readonly #ahead = new Map<string, Set<Promise<void>>>();
@@ -106,7 +106,7 @@ export class OpenSessions<Out, Deps> {
     return this.open(threadId, options, { evenIfBusy: true });
   }
 
-  /** Opens a thread. Unless told otherwise, one that is not open yet and that another process has is refused with THREAD_BUSY. */
+  /** Opens a thread. By default, one that is not open yet and that another process has is refused with THREAD_BUSY. */
   async open(
     threadId: string | undefined,
     options: OpenOptions<Deps>,
@@ -176,7 +176,7 @@ export class OpenSessions<Out, Deps> {
     if (known !== undefined) return known;
     const session = await this.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) return session;
-    // Its own agent, if this runner has it: the agent's hooks are asked what to observe.
+    // Its own agent, if this runner has it: the agent's hooks decide what is observed.
     const agent = await this.agentOf(threadId).catch(() => undefined);
     const onlooker = this.onlooker(threadId, agent as Agent<Out, never> | undefined);
     await threadOf(onlooker).refresh();
@@ -213,7 +213,7 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
-  /** Returns a session that can say what the thread's agent makes of it, whichever process has the thread. Throws THREAD_UNKNOWN. */
+  /** Returns a session with the thread's agent, also if another process has the thread. Throws THREAD_UNKNOWN. */
   async looker(threadId: string): Promise<Session<Out>> {
     this.refuseIfClosed();
     const agent = await this.agentOf(threadId);

@@ -74,7 +74,7 @@ describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
     });
   });
 
-  test("L4: decided requests are listed, the last decided first, with how, by whom and why", async () => {
+  test("L4: decided requests are listed, the last decided first, with the decision, the person and the reason", async () => {
     const store = await make();
     const { tools } = paying();
     const kit = await waiting(["a", "b", "c"], { store, tools });

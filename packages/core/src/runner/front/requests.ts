@@ -26,7 +26,7 @@ export interface RequestsFilter extends PageOptions {
   readonly threadId?: string | undefined;
   readonly kind?: RequestKind | undefined;
   readonly tool?: string | undefined;
-  /** Only what this person decided. */
+  /** Only requests that this person decided. */
   readonly by?: string | undefined;
 }
 

@@ -186,7 +186,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#tenant;
   }
 
-  /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
+  /** Its name in the leases of its threads: no other runner has it, in this process or elsewhere. */
   get owner(): string {
     return this.#setup.owner;
   }
@@ -697,7 +697,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 }
 
-/** Another process was faster, or this one has let go of the thread. */
+/** Another process was faster, or this one has released the thread. */
 function unlessOutrun(error: unknown): void {
   const { code } = error as Partial<BelayError>;
   if (!["ALREADY_RUNNING", "FENCED", "SESSION_CLOSED", "STALE", "STORE_CONFLICT", "THREAD_BUSY"].includes(code ?? ""))

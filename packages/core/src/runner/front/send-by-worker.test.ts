@@ -1,4 +1,4 @@
-// send() from a process that starts nothing, to threads that rest: a worker does what the sender would have done.
+// send() from a process that starts nothing, to threads that rest: a worker takes the steps that the sender would have taken.
 
 import { eachStore, history, listen, openKit, toolOf, until, wrapStore } from "@belay/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -114,7 +114,7 @@ describe.each(eachStore)("send() from a runner without agents, on $name", ({ mak
     await front.enqueue("thread", "held", { id: "held" });
     working(kit);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    // What was queued waits for a person to act.
+    // A queued input waits for a person to act.
     expect(await front.look("thread")).toMatchObject({ state: "error", waiting: [{ id: "held" }] });
     expect(await front.send("thread", "again", { id: "m1" })).toMatchObject({ how: "enqueue", id: "m1" });
     expect(await front.send("thread", "again", { id: "m1" })).toMatchObject({ how: "enqueue", id: "m1" });

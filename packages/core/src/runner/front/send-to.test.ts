@@ -64,7 +64,7 @@ describe.each(eachStore)("send() ($name)", ({ make }) => {
       "user: queued",
       "assistant: next",
     ]);
-    // The same ids again change nothing, whatever the thread does by now.
+    // The same ids again change nothing, in any state of the thread.
     const { head } = (await kit.runner.look("thread"))!;
     expect(await other.runner.send("thread", "steered", { id: "s1" })).toMatchObject({ how: "steer", id: "s1" });
     expect(await other.runner.send("thread", "queued", { id: "q1" })).toMatchObject({ how: "enqueue", id: "q1" });

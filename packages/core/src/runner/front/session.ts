@@ -298,7 +298,7 @@ export class LiveSession<Out = string> {
     return waitingFor(setup.store, key);
   }
 
-  /** Ends the thread for ever, whichever process has it. Resolves when that is on record. */
+  /** Ends the thread for good, in any process. Resolves when that is on record. */
   async terminate(options: TerminateOptions = {}): Promise<void> {
     await submit(doorOf(this.#thread), signalCommand("terminate", options, this.#thread.setup));
   }

@@ -158,7 +158,7 @@ describe.each(eachStore)("a runner without agents ($name)", ({ make }) => {
     expect(() => createRunner({} as never)).toThrow(expect.objectContaining({ code: "AGENT_INVALID" }));
   });
 
-  test("V8: it stops a run of another process, withdraws what a resting thread asks, steers and terminates", async () => {
+  test("V8: it stops a run of another process, withdraws the requests of a resting thread, steers and terminates", async () => {
     const store = await make();
     const { tools } = paying();
     const stall = [{ text: "so far" }, { stall: true }] as const;

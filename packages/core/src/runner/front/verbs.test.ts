@@ -70,7 +70,7 @@ describe.each(eachStore)("a session of a thread that another process runs, on $n
     await runner.close();
   });
 
-  it("C3, R4: it follows what the owner asks people and how it pauses, and resumes after it", async () => {
+  it("C3, R4: it follows the requests and the pauses of the owner, and resumes after it", async () => {
     const store = await make();
     const { begun, go, tool } = works();
     const turns = [[{ text: "so" }, { call: "works" }, { call: "asks" }], "done"] as const;
@@ -104,7 +104,7 @@ describe.each(eachStore)("a session of a thread that another process runs, on $n
     await runner.close();
   });
 
-  it("V1: pause() parks it there, and the call that runs comes to its end", async () => {
+  it("V1: pause() parks it there, and the running call ends", async () => {
     const { session, owner, store } = await stale();
     const pausing = session.pause();
     await until(async () => (await store.load(key))?.commands.length === 1);

@@ -60,7 +60,7 @@ function working(runner: Runner, options: { concurrency?: number } = {}) {
 }
 
 describe.each(eachStore)("runner.work on $name", ({ make }) => {
-  it("C5: a thread whose process died continues in a worker of another runner", async () => {
+  it("C5: after a crash a thread continues in a worker of another runner", async () => {
     const store = await make();
     await crashed(store, [[{ text: "ha" }, { stall: true }]]);
     const worker = await openKit(["whole"], { store, threadId: "its own" });

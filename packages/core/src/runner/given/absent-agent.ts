@@ -1,7 +1,7 @@
 import { type Agent, published } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
 
-/** Stands for the agent of a thread in a runner without agents: it names the thread's agent, and runs nothing. */
+/** The placeholder of a thread's agent in a runner without agents: it has the agent's name, and cannot run. */
 export function absentAgent(name: string): Agent {
   const unknown = () => Promise.reject(agentUnknown(name));
   return published({

@@ -51,8 +51,8 @@ export interface ResumeOptions extends GuardOptions {
   readonly mode?: "continue" | "rethink" | undefined;
   readonly input?: Input | undefined;
   /**
-   * The agent that the input is for, by its path, if several were cut; or the graph whose state is changed, by its path or
-   * by the address of a request inside it.
+   * The agent that the input is for, by its path, if several were cut; or the graph to change, by its path or by the address of
+   * a request inside it.
    */
   readonly to?: string | undefined;
   /** Changes the state of the graph that has stopped, or of the root, by top-level key. The next nodes read it. */

@@ -64,7 +64,7 @@ describe("a fork", () => {
     expect(await session.run("more").result).toMatchObject({ status: "completed", text: "two" });
   });
 
-  test("T2, Q3: where that is cut among the ends of its agents, they continue in it, and are answered", async () => {
+  test("T2, Q3: cut among the ends of its agents, they continue in it, and their requests are answered", async () => {
     const pay = toolOf("pay", () => "paid", { needsApproval: true });
     const payer = (name: string) =>
       agent({
@@ -91,7 +91,7 @@ describe("a fork", () => {
     }
   });
 
-  test("T2, Q3: where that is cut among the ends of agents that fail, what others ask is answered in it, and the answer arrives when they are tried again", async () => {
+  test("T2, Q3: cut among the ends of agents that fail, the requests of others are answered in it, and the answer arrives when they are tried again", async () => {
     const now = { well: false };
     const bad = agent({
       name: "bad",

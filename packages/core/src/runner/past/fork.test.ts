@@ -21,7 +21,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     openKit(turns, { store: await make(), ...more });
   const messageId = ({ session }: Kit, n: number) => session.messages[n]!.id;
 
-  test("T2: shares the past up to a message, continues by itself, and leaves the other thread as it is", async () => {
+  test("T2: shares the past up to a message, continues on its own, and leaves the other thread unchanged", async () => {
     const it = await kit(["one", "two", "two, otherwise"]);
     await it.session.run("first").result;
     await it.session.run("second").result;
@@ -304,7 +304,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect((await it.runner.threads()).items).toEqual(before);
   });
 
-  test("T2: continues where its parent is deleted, also a fork of a fork; another process can open it", async () => {
+  test("T2: continues after its parent is deleted, also a fork of a fork; another process can open it", async () => {
     const it = await kit(["one", "two"]);
     await it.session.run("first").result;
     const { head } = (await it.store.load(key("thread")))!.row;

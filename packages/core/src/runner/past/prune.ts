@@ -9,7 +9,7 @@ import type { ListPlace, Store, ThreadRow } from "../../store/store.ts";
 export interface PruneOptions {
   /** How long nothing must have been written to a thread. */
   readonly idleMs: number;
-  /** Also removes paused threads, whatever the cause, and threads that never began. */
+  /** Also removes paused threads, with any cause, and threads that never began. */
   readonly paused?: boolean | undefined;
   /** Only returns the ids that it would remove. */
   readonly dryRun?: boolean | undefined;

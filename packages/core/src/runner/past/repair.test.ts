@@ -47,7 +47,7 @@ async function opened(path: string) {
 }
 
 describe("a damaged thread", () => {
-  test("C4: lives on, as far as it can be read, in a fork that can be resumed; it stays as it is, and the report names what was lost", async () => {
+  test("C4: its readable part lives in a fork that can be resumed; it stays unchanged, and the report names the loss", async () => {
     const path = await file();
     flip(path, "the second answer");
     const { db, kit } = await opened(path);
@@ -80,7 +80,7 @@ describe("a damaged thread", () => {
     db.close();
   });
 
-  test("C4: one whose row cannot be read has all of its lines; how many more there were is unknown", async () => {
+  test("C4: one with an unreadable row has all of its lines; the number of lost ones is unknown", async () => {
     const path = await file();
     const damage = await openDatabase(path);
     damage.exec("UPDATE thread SET updated_at = updated_at + 1");

@@ -5,8 +5,8 @@
 // 3. A draft is void once its answer is on record, or its segment is over: it is not handed out. Other drafts
 //    older than the last fact handed out come from another agent; only text and progress are worth handing out then.
 // 4. A reader that joins in mid-answer, or that gets `gap`, gets the text so far after the facts, as one delta at offset 0 (L2).
-// 5. A reader of one run gets nothing of what the thread did after it.
-// 6. A thread has one feed in a runner, whichever session writes: a reader from before open() gets its drafts, too.
+// 5. A reader of one run gets no event of the thread after it.
+// 6. A thread has one feed in a runner, for any session that writes: a reader from before open() gets its drafts, too.
 // 7. While readers in other processes follow the thread, its owner relays drafts to them through the store; while this
 //    process does not write, it follows the owner (L1).
 // 8. Once the process that ran the thread is gone, readers get `owner-lost` after the facts (V6).
@@ -274,7 +274,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     if (this.#last === -1) return;
     this.#last = last ?? -1;
     if (last === undefined) this.#leave();
-    // All that belongs to it is published in this tick. A reader that is never read must not watch the store for ever.
+    // All that belongs to it is published in this tick. A reader that is never read must not watch the store without end.
     else queueMicrotask(() => this.#leave());
     this.#ring();
   }

@@ -36,7 +36,7 @@ export interface Standing {
 export interface RecallHost {
   /** The thread was deleted. */
   gone(): void;
-  /** What is known was just read, with this row. */
+  /** The knowledge was just read, with this row. */
   saw(row: ThreadRow | undefined): void;
 }
 
@@ -63,7 +63,7 @@ export class Recall {
   #idleFold: WeakRef<ThreadState> | undefined;
   /** Counts the changes of the fold: a load that began before the last change is old. */
   #learnt = 0;
-  /** A fold of what is open, if no more was read. */
+  /** A fold of the open calls and requests, if no more was read. */
   #open: ThreadState | undefined;
   /** A fold of all facts, for readers. */
   #seen: WeakRef<ThreadState> | undefined;
@@ -128,7 +128,7 @@ export class Recall {
     return known;
   }
 
-  /** Returns the fold that answered calls need: the whole fold if it is held, else only what is open. */
+  /** Returns the fold that answered calls need: the whole fold if it is held, else only the open part. */
   async loadOpen(fresh: boolean): Promise<ThreadState> {
     if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
     if (this.#open !== undefined && !fresh) return this.#open;
@@ -137,7 +137,7 @@ export class Recall {
     return open ?? this.load(true);
   }
 
-  /** Loads what a resume needs: from the last snapshot, if there is one and the rest can be read later. */
+  /** Loads the fold for a resume: from the last snapshot, if there is one and the rest can be read later. */
   async #readEnough(): Promise<{ readonly state: ThreadState; readonly row: ThreadRow | undefined }> {
     const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
     return { state: await this.#enough(loaded), row: loaded?.row };

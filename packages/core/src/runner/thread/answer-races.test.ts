@@ -53,7 +53,7 @@ const codes = (settled: readonly PromiseSettledResult<unknown>[]) =>
   settled.map((each) => (each.status === "fulfilled" ? "taken" : (each.reason as { code?: string }).code)).toSorted();
 
 describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => {
-  test("Q3: given before the run has paused, they let their calls run at once, and the run continues by itself", async () => {
+  test("Q3: given before the run has paused, they let their calls run at once, and the run continues without a resume", async () => {
     const { kit, run, heard, ran, end, a, b } = await running(await make());
     expect(kit.session.state).toBe("running");
     expect(await kit.session.answer(a, approve({ by: "ann" }))).toEqual({ open: 1 });
@@ -106,7 +106,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     expect((await kit.store.load(key))!.commands).toEqual([]);
   });
 
-  test("Q3: answers sent before the run has paused let it continue by itself, also if the store gives no hint of them", async () => {
+  test("Q3: answers sent before the run has paused let it continue without a resume, also if the store gives no hint of them", async () => {
     const store = await make();
     const deaf = wrapStore(store, { watch: () => () => {} });
     const { kit, run, ran, tools, end, a, b } = await running(deaf);

@@ -171,7 +171,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(JSON.stringify(kit.session.messages)).toContain("Bob true");
   });
 
-  test("Q6, Q7: forbidden: a person who is not among the approvers, by id or by group, and one without a name", async () => {
+  test("Q6, Q7: forbidden: a person that is not among the approvers, by id or by group, and one without a name", async () => {
     const { tools, ran } = paying({
       needsApproval: () => humanApproval("Pay?", { approvers: ["ann", "group:bosses", "group:nobody"] }),
     });

@@ -173,7 +173,7 @@ describe.each(eachStore)("several questions of one call, on $name", ({ make }) =
     expect(toolResult(await factsOf(store), "s")).toBe("done false");
   });
 
-  test("Q3: an answer given before the run has paused lets it continue by itself", async () => {
+  test("Q3: an answer given before the run has paused lets it continue without a resume", async () => {
     const store = await make();
     const sibling = gate();
     const turn = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>

@@ -287,7 +287,7 @@ describe("waiting for a person", () => {
     expect(toolResult(await factsOf(kit.store), "a")).toBe("ann");
   });
 
-  test("timeoutMs continues from where it was when the code continues", async () => {
+  test("timeoutMs continues from its value when the code continues", async () => {
     const clock = fakeClock();
     const ask = toolOf(
       "ask",

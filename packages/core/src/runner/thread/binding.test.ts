@@ -27,7 +27,7 @@ async function approvedWith(kit: Kit, tools: readonly Tool<unknown>[], answer: A
   return { other, result, told: JSON.stringify(other.requests[0]?.messages ?? []) };
 }
 
-describe.each(eachStore)("what was approved ($name)", ({ make }) => {
+describe.each(eachStore)("the approved call ($name)", ({ make }) => {
   test("Q5: another version of the tool does not run, and the model is asked to call anew", async () => {
     const first = paying({ version: "1" });
     const kit = await waiting(["a"], { store: await make(), tools: first.tools });

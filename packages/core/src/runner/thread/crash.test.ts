@@ -114,7 +114,7 @@ describe("a process that died", () => {
     expect(() => session.resumeWithInput("x")).toThrow(expect.objectContaining({ code: "INVALID_PAUSE_TYPE" }));
   });
 
-  it("C1, X2: a started call is unknown, or run again where it may be; a held one runs; the model gets the truth", async () => {
+  it("C1, X2: a started call is unknown, or run again if its tool allows it; a held one runs; the model gets the truth", async () => {
     const { clock, store } = world();
     const ran: string[] = [];
     await dieInTools(clock, store, ran);

@@ -213,7 +213,7 @@ const life = fc.record({
   terminate: fc.constantFrom(false, false, false, false, true),
 });
 
-test("whatever happens to a thread, in any order, the promises hold and it can continue", async () => {
+test("after any events of a thread, in any order, the promises hold and it can continue", async () => {
   await fc.assert(
     fc.asyncProperty(life, async ({ setup, actions, terminate }) => {
       const world = new World(setup);

@@ -78,7 +78,7 @@ describe.each(eachStore)("S5: the late result of a tool that was left behind, on
     expect(kit.problems()).toEqual([]);
   });
 
-  it("H1: half a character in it becomes what a provider takes, and the model reads what a person had changed (Q4)", async () => {
+  it("H1: half a character in it becomes valid for providers, and the model reads the changes of a person (Q4)", async () => {
     const slow = deaf("deaf", { needsApproval: true, input: jsonSchema<object>({ type: "object" }) });
     const store = await make();
     const kit = await openKit([[{ call: "deaf", args: { n: 1 } }], "seen"], { ...brief, store, tools: [slow.tool] });

@@ -341,7 +341,7 @@ describe("several sessions, several runners", () => {
     expect((await both.open("newer", { agent: "helper" })).agent.name).toBe("helper");
   });
 
-  it("R4: a session whose thread continued elsewhere says so, reads what happened, and works again", async () => {
+  it("R4: a session whose thread continued elsewhere says so, reads the new facts, and works again", async () => {
     const store = memoryStore();
     const first = await openKit([cut, "third"], { store });
     await interrupted(first);

@@ -234,7 +234,7 @@ export class LiveThread implements TenureHost, HotHost {
     this.#owner.saw(this.standing.state === "running" ? row?.lease : undefined);
   }
 
-  /** It is closed: what other processes do with the thread is not read any more. */
+  /** It is closed: it no longer reads the facts of other processes. */
   letLie(): void {
     this.#owner.end();
   }

@@ -108,7 +108,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     }
   });
 
-  it("C2: a steer whose process died is consumed once by the process that takes over", async () => {
+  it("C2: a steer of a dead process is consumed once by the process that takes over", async () => {
     const store = await make();
     const side = faultyStore(store);
     const first = waiting();

@@ -161,7 +161,7 @@ describe("as in Dolphin", () => {
   });
 });
 
-describe("as one knows it from the ESC of a terminal", () => {
+describe("as with ESC in a terminal", () => {
   it("Y1: each run has a signal of its own; running is true during a run only, also after one that threw", async () => {
     const signals: AbortSignal[] = [];
     const look = tool({

@@ -1,6 +1,6 @@
-// What a session knows of another process that runs its thread (R4, V6). Invariants:
-// 1. While another process runs the thread, the session reads it again at each hint, and looks whether the owner is still
-//    there: nothing else would show that it is gone.
+// The state of another process that runs a session's thread (R4, V6). Invariants:
+// 1. While another process runs the thread, the session reads it again at each hint, and checks whether the owner is still
+//    alive: no hint would show that it is gone.
 // 2. Neither a hint nor a timer keeps the session in memory, or the process alive.
 
 import type { Lease, ThreadKey } from "../../store/store.ts";

@@ -33,7 +33,7 @@ describe("races", () => {
     expect([status, session.state, said(facts)]).toEqual(["failed", "terminated", ["state terminated"]]);
   });
 
-  test("P9: an input whose append got no answer, and that another process continued with, does not enter twice", async () => {
+  test("P9: an input with a lost answer of its append, with which another process continued, does not enter twice", async () => {
     const clock = fakeClock();
     const inner = memoryStore({ clock });
     const store = faultyStore(inner);

@@ -113,7 +113,7 @@ it("E2, Y6: MAX_TURNS is a failure with its code, not a stop; all calls have the
   expect(kit.problems()).toEqual([]);
 });
 
-it("E2: MAX_TURNS holds for each segment after an error, not for the run for ever; a pause grants nothing", async () => {
+it("E2: MAX_TURNS holds for each segment after an error, not for the whole run; a pause grants no turns", async () => {
   const { count, runs } = counter();
   const kit = await openKit(() => [{ call: "count" }], { tools: [count], agent: { maxTurns: 3 } });
   const run = kit.session.run("go");

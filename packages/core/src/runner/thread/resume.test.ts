@@ -89,7 +89,7 @@ describe("with input: rethink", () => {
 });
 
 describe("without input: continue", () => {
-  it("R2: an empty rest belongs to one answer: what a reader writes into it is in no other one", async () => {
+  it("R2: an empty rest belongs to one answer: a reader's change of it is in no other one", async () => {
     const answers: string[] = [];
     for (const reader of ["first", "second"]) {
       const kit = await openKit([cut, []]);

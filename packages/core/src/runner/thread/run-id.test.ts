@@ -73,7 +73,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(kit.requests).toHaveLength(2);
   });
 
-  it("C2: a run whose process died continues when it is asked for again", async () => {
+  it("C2: after a crash a run continues when it is asked for again", async () => {
     const store = await make();
     const side = faultyStore(store);
     const kit = await openKit([[{ text: "a" }, { stall: true }]], { store: side, leaseTtlMs: 40 });

@@ -243,7 +243,7 @@ describe("a stop among the calls of a turn", () => {
     expect(await stopping).toMatchObject({ stopped: ["s"], finished: ["d"], late: [] });
   });
 
-  test("X2: calls whose arguments do not fit, or that no tool knows, are answered without running; a stop holds the rest", async () => {
+  test("X2: calls with invalid arguments, or of unknown tools, get a result without running; a stop holds the rest", async () => {
     const { ran, tools } = noting();
     const typed = make("typed", () => "never", {
       input: jsonSchema<Record<string, unknown>>({

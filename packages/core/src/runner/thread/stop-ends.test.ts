@@ -130,8 +130,8 @@ describe("terminate(): now, and for good", () => {
   });
 });
 
-describe("close(): let go of the thread, not of the work in it", () => {
-  test("in mid-text: what was shown is recorded, the lease is free, and another runner continues at the cut", async () => {
+describe("close(): releases the thread, and keeps the work in it", () => {
+  test("in mid-text: the shown text is recorded, the lease is free, and another runner continues at the cut", async () => {
     const kit = await openKit(talking);
     const run = kit.session.run("hi");
     const heard = listen(run);

@@ -114,7 +114,7 @@ describe("a stop while the model speaks", () => {
     everything.abort();
   });
 
-  test("S1: an iterator without return(), or one whose return() throws or never settles, does not delay a stop", async () => {
+  test("S1: an iterator without return(), or one with a return() that throws or never settles, does not delay a stop", async () => {
     const ways: Partial<AsyncIterator<ModelEvent>>[] = [
       {},
       {

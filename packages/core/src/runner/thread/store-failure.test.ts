@@ -10,7 +10,7 @@ const down = new Error("the disk is gone");
 
 type Failing = { readonly append: number; readonly when: "before" | "after"; readonly times: number };
 
-/** A store whose appends fail from the given one on, for so many calls, before or after they are written. */
+/** A store that fails appends from the given one on, for so many calls, before or after they are written. */
 function failing(clock: FakeClock, { append: from, when, times }: Failing) {
   const real = memoryStore({ clock });
   const seen: string[] = [];
@@ -127,7 +127,7 @@ describe("a store that fails", () => {
   }
 
   for (const also of ["", ", also where its lease could not be given back"]) {
-    it(`F6: a session whose run the store cut reads paused by a crash, and continues as soon as the store does${also}`, async () => {
+    it(`F6: after a failure of its store a session reads paused by a crash, and continues when the store works again${also}`, async () => {
       const clock = fakeClock();
       const { store, repair } = failing(clock, { append: 2, when: "before", times: Number.POSITIVE_INFINITY });
       let whole = also === "";

@@ -136,7 +136,7 @@ async function atRest<C extends Command>(thread: LiveThread, command: C, sent: b
     return { how: "done", outcome: outcomeOf(command, seen!, facts) };
   }
   const { code } = refusal;
-  // Another process consumed the row meanwhile: the journal says what became of it.
+  // Another process consumed the row in the meantime: the journal has its outcome.
   if (code === "THREAD_BUSY" || (code === "INPUT_WITHDRAWN" && sent)) return { how: "elsewhere" };
   if (code === "STORE_CONFLICT") return "again";
   if (sent && code.startsWith("ANSWER_")) await consume(thread, command, refusal);

@@ -113,7 +113,7 @@ describe("S5: a late result that the store does not take", () => {
     expect(await faults.load(key)).toMatchObject({ commands: [] });
   });
 
-  it("does not hold up the end of a runner whose store gives no answer: it is logged as lost", async () => {
+  it("does not delay the end of a runner with a store that gives no answer: it is logged as lost", async () => {
     const clock = fakeClock();
     const { runner, end, faults, told } = await leftBehind(memoryStore({ clock }), clock);
     faults.freeze();

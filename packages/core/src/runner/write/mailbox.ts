@@ -163,7 +163,7 @@ export class Mailbox {
         ...base(place),
         ...(values && { values }),
       } satisfies ToolLateEvent);
-      // A person who has spoken since wants an answer. Actions that change no course are recorded all the same.
+      // A person that has given input since wants an answer. Actions that change no course are recorded all the same.
       const late = as === "note" || isSpokenTo(scope, callId);
       for (const action of late ? actions.filter(isTold) : actions)
         facts.push({ type: "action", action, ...base(place) } satisfies ActionEvent);
