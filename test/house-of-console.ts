@@ -16,12 +16,14 @@ export const consoleArrows: Record<string, readonly string[]> = {
   // A thread as rows to read and as a chart over time. Pure.
   story: [],
   parts: [...words, "keys", "wire"],
+  // A graph as a drawing, of a run or of an agent.
+  graph: parts,
   shell: [...parts, "live"],
   inbox: page,
   threads: [...page, "inbox"],
-  thread: [...page, "inbox", "threads"],
+  thread: [...page, "graph", "inbox", "threads"],
   fork: page,
-  agents: page,
+  agents: [...page, "graph"],
   permissions: page,
   app: [...page, "inbox", "threads", "thread", "fork", "agents", "permissions"],
   main: ["app", ...page],

@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { connect } from "@belay/client";
 import { wireServer } from "@belay/testkit/wire";
 import { expect, onTestFinished, test } from "vitest";
@@ -160,4 +160,19 @@ test("the worker moves a thread of another folder in that folder, and leaves a t
   expect(refused.message).toContain(gone);
   expect(await belay.open(idIn(gone)).look()).toMatchObject({ state: "completed" });
   await belay.open(idIn(gone)).delete();
+});
+
+// Elsewhere the browser is opened by a program that is not found through PATH alone.
+test.runIf(process.platform === "linux")("--open shows the printed address in the person's browser", async () => {
+  const home = program.home();
+  const opened = join(home.folder, "opened");
+  const bin = join(home.folder, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`);
+  chmodSync(join(bin, "xdg-open"), 0o755);
+  const env = { PATH: `${bin}${delimiter}${process.env.PATH}`, DISPLAY: ":99" };
+  const server = home.start(["serve", "--port", "0", "--open"], { env });
+  const [url] = /http:\S+/.exec(await server.said(/http:\/\/127\.0\.0\.1:\d+\/#t=[\w-]+/))!;
+  await expect.poll(() => existsSync(opened)).toBe(true);
+  expect(readFileSync(opened, "utf8")).toBe(url);
 });

@@ -1,7 +1,7 @@
 // The agents of this server: the parts of each, and the permissions of its tools.
 
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -11,6 +11,8 @@ import { DemoHint } from "../shell/demo-hint.tsx";
 import { useTexts } from "../texts/texts.ts";
 import { agent as agentQuery, agents as agentsQuery } from "../wire/read.ts";
 import type { AgentDescription, ToolDescription } from "../wire/shapes.ts";
+
+const AgentGraph = lazy(() => import("./agent-graph.tsx").then((module) => ({ default: module.AgentGraph })));
 
 export function AgentsPage({ name }: { name: string | undefined }) {
   const t = useTexts();
@@ -52,6 +54,7 @@ export function AgentsPage({ name }: { name: string | undefined }) {
                       each.model,
                       each.tools?.length ? t.agents.tools(each.tools.length) : undefined,
                       each.children?.length ? t.agents.inside(each.children.length) : undefined,
+                      each.graph && t.agents.nodes(each.graph.nodes.length),
                     ]
                       .filter(Boolean)
                       .join(" · ")}
@@ -115,18 +118,9 @@ function One({ name }: { name: string }) {
       {data.graph !== undefined && (
         <section className="grid gap-2">
           <h3 className="label">{t.agents.graph}</h3>
-          <p className="args">
-            {data.graph.edges.map(({ from, to }) => (
-              <span key={`${from}>${to}`} className="inline-block mr-4">
-                {nodeName(from)} <span className="k">→</span> {nodeName(to)}
-              </span>
-            ))}
-            {data.graph.branches.map(({ from, to }) => (
-              <span key={from} className="inline-block mr-4">
-                {nodeName(from)} <span className="k">→ ?</span> {to?.map(nodeName).join(" | ")}
-              </span>
-            ))}
-          </p>
+          <Suspense fallback={<Skeleton rows={3} />}>
+            <AgentGraph shape={data.graph} />
+          </Suspense>
         </section>
       )}
     </div>
@@ -156,7 +150,7 @@ function Tools({ agent }: { agent: AgentDescription }) {
             </span>
             <span className="tool">{tool.name}</span>
             <span className="tag">v{tool.version}</span>
-            <span className="cut grow dim small">{tool.description}</span>
+            <span className="cut grow dim small says">{tool.description}</span>
             <span className="out flex-wrap">
               {[...flags(t.agents.flag, tool), t.agents.stops[tool.onStop], t.agents.crashes[tool.onCrash]].join(" · ")}
             </span>
@@ -191,8 +185,4 @@ function flags(
     tool.needsApproval !== undefined && tool.needsApproval !== false && words.asks,
     tool.serial === true && words.serial,
   ].filter((each): each is string => typeof each === "string");
-}
-
-function nodeName(key: string): string {
-  return key === "__start__" ? "START" : key === "__end__" ? "END" : key;
 }

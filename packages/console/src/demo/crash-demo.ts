@@ -10,7 +10,7 @@ export async function crashDemo(folder: string): Promise<never> {
   const runner = createRunner({ agents: demoAgents({ delayMs: 0, crashes: true }), store } as never) as unknown as {
     start(threadId: string, input: string, options: object): Promise<{ readonly result: Promise<unknown> }>;
   };
-  const run = await runner.start("import", "Import customers.csv.", { agent: "etl" });
+  const run = await runner.start("import", "Import customers.csv.", { agent: "etl", by: "ben" });
   await run.result;
   throw new Error("The import ended.");
 }

@@ -295,11 +295,11 @@ function Rope({
         const isPast = index < at || (isHere && each.before === undefined);
         const effect = effects.find(({ seq }) => seq === each.point.seq);
         return (
-          <li key={`${each.point.seq}-${each.point.kind}`} className="min-w-[128px] max-w-[168px] flex-1">
+          <li key={`${each.point.seq}-${each.point.kind}`} className="min-w-[136px] max-w-[176px] flex-1">
             <button
               ref={isHere ? here : undefined}
               type="button"
-              className="w-full grid justify-items-center gap-1 px-1 pt-2 text-center"
+              className="w-full grid justify-items-center gap-1 pt-2 text-center"
               aria-pressed={isHere}
               onClick={() => onPick(each)}
             >
@@ -320,8 +320,10 @@ function Rope({
                   )}
                 </span>
               </span>
-              <span className={isHere ? "strong" : ""}>{isHere ? t.fork.here : t.fork.kind[each.point.kind]}</span>
-              <span className="small faint w-full cut">
+              <span className={`px-1 ${isHere ? "strong" : ""}`}>
+                {isHere ? t.fork.here : t.fork.kind[each.point.kind]}
+              </span>
+              <span className="small faint w-full cut px-2">
                 <SeenText text={words(each.point.text)} />
               </span>
             </button>

@@ -119,7 +119,7 @@ function One({ label, hint, schema, value, onValue }: OneProps) {
             <label key={String(choice)} className="btn">
               <input
                 type="radio"
-                className="accent-[var(--ink)]"
+                className="radio"
                 data-answer
                 name={id}
                 checked={value === choice}

@@ -5,6 +5,7 @@ import type { Json } from "@belay/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { holdKeys, useKeys } from "../keys/keys.ts";
+import { useIsPhone } from "../look/settings.ts";
 import { Button, Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { isObject } from "../parts/json.tsx";
@@ -121,6 +122,7 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
   const [value, setValue] = useState<Json | undefined>(undefined);
   const [remember, setRemember] = useState<"" | "thread" | "always">("");
   const [armed, setArmed] = useState(0);
+  const isPhone = useIsPhone();
   const noteField = useRef<HTMLInputElement>(null);
   const { state } = deciding;
   const isQuestion = ask.kind === "input" || ask.kind === "custom" || !["approval", "unknown"].includes(ask.kind);
@@ -195,7 +197,7 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
               <span className="label">{edits === undefined ? t.card.args : t.card.argsEdited}</span>
               {ask.changedBy === "hook" && <span className="tag">{t.card.byHook}</span>}
               {ask.digest !== undefined && (
-                <span className="small faint ml-auto">
+                <span className={`small faint ml-auto ${edits === undefined ? "" : "opt"}`}>
                   {t.card.digest}{" "}
                   {isEdited ? (
                     <del className="mono">{ask.digest.slice(0, 6)}</del>
@@ -206,7 +208,7 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
               )}
               {canEdit && (
                 <Button
-                  className={ask.digest === undefined ? "ml-auto" : ""}
+                  className={ask.digest === undefined || edits !== undefined ? "ml-auto" : ""}
                   size="sm"
                   icon={edits === undefined ? "edit" : "undo"}
                   keys={edits === undefined ? "e" : "Escape"}
@@ -266,7 +268,7 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
           <Pending deciding={deciding} />
         ) : mode === "reject" ? (
           <form
-            className="decide-row"
+            className="decide-row decide-reject"
             onSubmit={(event) => {
               event.preventDefault();
               reject();
@@ -327,17 +329,16 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
             {refused !== undefined && <span className="small faint">{refused}</span>}
           </div>
         ) : ask.kind === "unknown" ? (
-          <div className="decide-row">
-            <Button
-              size="lg"
-              icon="again"
-              keys={destructive ? ["a", "a"] : "a"}
+          <div className="decide-row decide-ways">
+            <ApproveButton
+              words={armed > 0 ? t.card.again : t.card.runAgain}
+              isAgain
+              destructive={destructive}
+              armed={armed > 0}
               refused={refused}
-              look={armed > 0 ? "armed" : destructive ? "danger" : undefined}
-              onClick={approve}
-            >
-              {armed > 0 ? t.card.again : t.card.runAgain}
-            </Button>
+              onPress={approve}
+              onHeld={approveNow}
+            />
             <Button size="lg" icon="edit" refused={refused} onClick={() => setMode("respond")}>
               {t.card.hereIsResult}
             </Button>
@@ -373,20 +374,24 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
                 {t.card.answerForIt}
               </Button>
             )}
-            <input
-              ref={noteField}
-              className="input !w-auto grow basis-40 min-w-0 !h-9"
-              aria-label={t.card.note}
-              placeholder={t.card.notePlaceholder}
-              value={note}
-              onChange={(event) => onNote(event.target.value)}
-              onKeyDown={(event) => event.key === "Escape" && noteField.current?.blur()}
-            />
+            {refused === undefined && (
+              <input
+                ref={noteField}
+                className="input !w-auto grow basis-40 min-w-0 !h-9"
+                aria-label={t.card.note}
+                placeholder={t.card.notePlaceholder}
+                value={note}
+                onChange={(event) => onNote(event.target.value)}
+                onKeyDown={(event) => event.key === "Escape" && noteField.current?.blur()}
+              />
+            )}
             {(cannot ?? voted) !== undefined && (
               <span className="small faint basis-full">{cannot ?? t.card.youApproved}</span>
             )}
             {destructive && cannot === undefined && (
-              <span className="small faint basis-full">{t.card.destructiveHow}</span>
+              <span className="small faint basis-full hold-how">
+                {isPhone ? t.card.destructiveHold : t.card.destructiveHow}
+              </span>
             )}
           </div>
         )}

@@ -143,7 +143,7 @@ export function Remember({ ask, args, value, isAdmin, onValue }: RememberProps) 
           )}
           <div className="small dim">
             {t.card.makesRule}{" "}
-            <code className="tag mono !h-auto min-h-5 !whitespace-normal wrap-anywhere">
+            <code className="tag mono !h-auto min-h-5 !py-0.5 mt-1 !whitespace-normal wrap-anywhere">
               <span>
                 allow {ask.tool} <JsonLine value={args} /> · {value === "thread" ? t.card.inThread : t.card.always}
               </span>

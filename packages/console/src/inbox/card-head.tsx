@@ -1,6 +1,5 @@
 import { lazy, Suspense, useState } from "react";
 import { Link } from "wouter";
-import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { isObject, JsonBlock } from "../parts/json.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
@@ -36,7 +35,7 @@ export function Head({ ask, destructive, inThread }: { ask: Ask; destructive: bo
       <div className="row flex-wrap">
         {ask.tool !== undefined && <code className="strong">{ask.tool}</code>}
         {ask.version !== undefined && <span className="tag">v{ask.version}</span>}
-        <span className="dim">{ask.by}</span>
+        <span className="small dim">{ask.by}</span>
         {destructive && (
           <span className="badge is-fail">
             <Icon name="warning" small />
@@ -65,9 +64,9 @@ function WhyAsked({ ask }: { ask: Ask }) {
         {ask.rule === undefined ? t.card.askedByTool : t.card.askedByRule}{" "}
         {ask.rule !== undefined && <code>{ask.rule}</code>}
       </span>
-      <Button look="ghost" size="sm" onClick={() => void why()}>
+      <button type="button" className="link small dim min-h-6" onClick={() => void why()}>
         {t.card.why}
-      </Button>
+      </button>
       {verdict !== undefined && (
         <span className="small dim basis-full" role="status">
           {typeof verdict === "string" ? verdict : verdict.words}

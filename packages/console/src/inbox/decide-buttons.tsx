@@ -9,6 +9,8 @@ const HOLD_MS = 600;
 
 interface ApproveProps {
   readonly words: string;
+  /** It runs a call again, which is one of several ways, and not the first. */
+  readonly isAgain?: boolean;
   readonly destructive: boolean;
   readonly armed: boolean;
   readonly refused: string | undefined;
@@ -17,7 +19,7 @@ interface ApproveProps {
 }
 
 /** By mouse and key a second press confirms what destroys; by finger it is held. Space and Enter do nothing here. */
-export function ApproveButton({ words, destructive, armed, refused, onPress, onHeld }: ApproveProps) {
+export function ApproveButton({ words, isAgain = false, destructive, armed, refused, onPress, onHeld }: ApproveProps) {
   const t = useTexts();
   const [held, setHeld] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -30,8 +32,8 @@ export function ApproveButton({ words, destructive, armed, refused, onPress, onH
     <Button
       className={`btn-approve ${destructive ? "hold" : ""} ${held ? "is-held" : ""}`}
       size="lg"
-      look={armed ? "armed" : destructive ? "danger" : "primary"}
-      icon={armed ? "warning" : "check"}
+      look={armed ? "armed" : destructive ? "danger" : isAgain ? undefined : "primary"}
+      icon={armed ? "warning" : isAgain ? "again" : "check"}
       keys={armed ? "a" : destructive ? ["a", "a"] : "a"}
       refused={refused}
       onKeyDown={(event) => {

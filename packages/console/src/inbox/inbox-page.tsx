@@ -12,7 +12,7 @@ import { SeenText } from "../parts/seen-text.tsx";
 import { Command, Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
 import { DemoHint } from "../shell/demo-hint.tsx";
 import { Live, useOpenCount } from "../shell/shell.tsx";
-import { useMe } from "../shell/who.ts";
+import { rolesOf, useMe } from "../shell/who.ts";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
 import { agents, decided, inbox, mine, oneRequest } from "../wire/read.ts";
@@ -54,6 +54,8 @@ export function InboxPage({ id }: { id: string | undefined }) {
   const who = useMe();
   const { data: known } = useQuery(agents);
   const mineIds = new Set(own.data?.items.map((item) => item.id));
+  // Who may not answer at all has none of its own.
+  const forMe = rolesOf(who).some((role) => role === "approver" || role === "admin") ? mineIds.size : 0;
   const picked = showsDecided
     ? []
     : items
@@ -85,9 +87,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
         <h1>{t.nav.inbox}</h1>
         <span className="small faint cut">
           {open.data !== undefined && t.inbox.waiting(total)}
-          {own.data !== undefined && total > 0 && (
-            <span className="opt">, {t.inbox.forYou(own.data.items.length)}</span>
-          )}
+          {own.data !== undefined && total > 0 && <span className="opt">, {t.inbox.forYou(forMe)}</span>}
         </span>
         <span className="ml-auto">
           <Live />
@@ -113,7 +113,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
                   checked={onlyMine}
                   onChange={(event) => setParams(event.target.checked ? { mine: "1" } : {})}
                 />
-                {t.inbox.onlyMine} {own.data !== undefined && `(${own.data.items.length})`}
+                {t.inbox.onlyMine} {own.data !== undefined && `(${forMe})`}
               </label>
             )}
           </div>
@@ -215,9 +215,15 @@ function Card({ id, known, isDecided }: { id: string; known: Ask | DecidedAsk | 
   useEffect(() => {
     if (left) void refetch();
   }, [left, refetch]);
-  const ask = known ?? kept.current ?? data?.item;
+  // In the list of decisions the arguments are those that were approved; the request has those that the model asked for.
+  const ask = (isDecided ? data?.item : undefined) ?? known ?? kept.current ?? data?.item;
   if (ask === undefined) return error === null ? <Skeleton rows={4} /> : <ProblemNote error={error} />;
-  const outcome = isDecided ? flatDecision(ask as DecidedAsk) : left ? decidedOf(data?.decided) : undefined;
+  const outcome =
+    isDecided && data === undefined
+      ? flatDecision(ask as DecidedAsk)
+      : left || isDecided
+        ? decidedOf(data?.decided)
+        : undefined;
   return (
     <>
       <span className="sr-only" aria-live="polite">

@@ -16,6 +16,8 @@ export function Dialog({ title, hidesTitle = false, className = "", children, on
   useEffect(() => {
     const { activeElement } = document;
     dialog.current?.showModal();
+    // What the dialog is about may come after its other fields.
+    dialog.current?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => {
       if (activeElement instanceof HTMLElement) activeElement.focus();
     };

@@ -76,3 +76,16 @@ test("on a timeline each moment is right of the ones before it, with gaps folded
   const x = scaleOf(chart, true);
   expect(x(gap!.to) - x(gap!.from)).toBeLessThan(0.1);
 });
+
+test("on a timeline an open request is waited for until now", async () => {
+  const all = await facts();
+  const asked = all.slice(
+    0,
+    all.findIndex(({ type }) => type === "request-answered"),
+  );
+  const now = asked.at(-1)!.at + 60_000;
+  const chart = chartOf(asked, fold(asked), now);
+  expect(chart.to).toBe(now);
+  expect(chart.lanes.flatMap(({ bars }) => bars).find(({ kind }) => kind === "asks")).toMatchObject({ to: now });
+  expect(chart.gaps).toMatchObject([{ to: now, person: true }]);
+});

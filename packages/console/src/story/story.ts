@@ -251,7 +251,8 @@ export function storyOf(
   if (wasRunning && !isRunning && lastFact !== undefined)
     rows.push({ key: "crash", seq: lastFact.seq, at: lastFact.at, kind: "paused", why: "crash", interrupts: [] });
   // A process that is gone writes no more, and text that was on its way is not on record.
-  for (const answer of isRunning ? view.draft.answers : []) rows.push(...drafted(answer, view, begins));
+  for (const answer of isRunning ? view.draft.answers : [])
+    rows.push(...drafted(answer, view, begins, turnOf(facts, false)));
   const lastStop = rows.findLastIndex(({ kind }) => kind === "stop");
   if (lastStop !== -1 && lastStop === rows.length - 1) rows[lastStop] = { ...(rows[lastStop] as StopRow), last: true };
   return rows;
@@ -336,7 +337,7 @@ function end(rows: Row[], runId: string, ms: number): void {
   if (row?.kind === "said" && at === rows.length - 1) rows[at] = { ...row, ended: { runId, ms } };
 }
 
-function drafted(answer: DraftAnswer, view: ThreadView, begins: boolean): Row[] {
+function drafted(answer: DraftAnswer, view: ThreadView, begins: boolean, present: number | undefined): Row[] {
   const { messageId, runPath, agentName, text, reasoning, at, superseded, inputs } = answer;
   if (text + reasoning === "" && superseded.length === 0 && inputs.length === 0) return [];
   const slash = runPath.indexOf("/");
@@ -350,7 +351,8 @@ function drafted(answer: DraftAnswer, view: ThreadView, begins: boolean): Row[] 
       name: agentName,
       inside: slash === -1 ? undefined : runPath.slice(slash + 1),
       messageId,
-      turn: view.draft.turns.find((each) => each.runPath === runPath)?.turn ?? 0,
+      // A reader that joins in mid-answer has not seen the turn begin.
+      turn: view.draft.turns.find((each) => each.runPath === runPath)?.turn ?? (slash === -1 ? (present ?? 0) : 0),
       text,
       reasoning,
       files: [],
@@ -364,6 +366,19 @@ function drafted(answer: DraftAnswer, view: ThreadView, begins: boolean): Row[] 
       superseded,
     },
   ];
+}
+
+/** The turn of the model now. While its calls run it is that of the answer; after their results the next one has begun. */
+export function turnOf(facts: readonly Fact[], inCalls: boolean): number | undefined {
+  const begun = facts.findLastIndex(({ type, runPath }) => type === "run-start" && !runPath.includes("/"));
+  for (const fact of facts.slice(begun + 1).reverse())
+    if (fact.type === "message" && fact.turn > 0) return inCalls ? fact.turn : fact.turn + 1;
+  return begun === -1 ? undefined : 1;
+}
+
+/** The tools of the calls that a crash cut: they have begun, and nothing says how they ended. */
+export function cutCalls(view: ThreadView): readonly string[] {
+  return [...new Set(view.calls.filter(({ state }) => state === "running").map(({ tool }) => tool))];
 }
 
 /** The calls that run on continue, and read "not executed" after another input of a person. */

@@ -57,9 +57,12 @@ export function chartOf(
 ): Chart {
   const first = facts[0]?.at ?? now;
   const isRunning = view.state === "running" && view.draft.ownerLost === undefined;
-  const last = isRunning
-    ? now
-    : Math.max(facts.at(-1)?.at ?? 0, ...waiting.flatMap((each) => (each.kind === "late" ? [each.at] : [])));
+  // A request that is open is waited for until now.
+  const isAsked = view.state === "paused" && view.requests.some(({ decision }) => decision === undefined);
+  const last =
+    isRunning || isAsked
+      ? now
+      : Math.max(facts.at(-1)?.at ?? 0, ...waiting.flatMap((each) => (each.kind === "late" ? [each.at] : [])));
   const calls = groupBy(shownCalls(view.calls, waiting, isRunning), ({ messageId }) => messageId ?? "");
   const requests = new Map(view.requests.map((request) => [request.id, request]));
   const stops = view.stops.map(({ askedAt, recordedAt, by }) => ({ at: askedAt, recordedAt, by }));

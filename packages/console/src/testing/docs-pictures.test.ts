@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openBrowser } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS } from "./open-browser.ts";
 import { type OpenConsole, openConsole } from "./open-console.ts";
 
 const docs = fileURLToPath(new URL("../../../../docs/screens", import.meta.url));
@@ -62,7 +62,8 @@ describe("pictures of the console", () => {
     await page.goto(console_.url + path);
     await page.waitForSelector(".app");
     if (name === "console-card") await page.getByText("Deploy 1.4 to production?").first().click();
-    for (const word of words) await page.getByText(word).filter({ visible: true }).first().waitFor({ timeout: 15_000 });
+    for (const word of words)
+      await page.getByText(word).filter({ visible: true }).first().waitFor({ timeout: PATIENCE_MS });
     const file = join(docs, `${name}.png`);
     if (isUpdate() || !existsSync(file)) {
       await page.waitForTimeout(700);

@@ -8,7 +8,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { demoProgram } from "../../../../scripts/console.mjs";
 import { Newcomer, type Way } from "./newcomer-script.ts";
-import { openBrowser, violations } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS, violations } from "./open-browser.ts";
 
 let browser: Browser;
 let child: ChildProcess;
@@ -52,7 +52,7 @@ test.each(ways.slice(0, inject("effort").newcomers))(
       colorScheme: theme,
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));

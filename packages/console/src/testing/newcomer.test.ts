@@ -3,7 +3,7 @@
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openBrowser } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS } from "./open-browser.ts";
 import { type OpenConsole, openConsole } from "./open-console.ts";
 
 let browser: Browser;
@@ -22,7 +22,7 @@ async function visit(person: string, width = 1280): Promise<{ page: Page; contex
   const context = await browser.newContext({ viewport: { width, height: 800 } });
   await context.addCookies([{ name: "belay-demo-as", value: person, url: console_.url }]);
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => {
@@ -43,6 +43,20 @@ async function inboxIdsOf(threadId: string): Promise<string | undefined> {
   const response = await console_.demo.fetch(new Request(`${console_.url}/v1/inbox`));
   const { items } = (await response.json()) as { items: { id: string; threadId: string }[] };
   return items.find((item) => item.threadId === threadId)?.id;
+}
+
+/** In the page: presses the key of the approval a moment after its button has appeared, as a hand that was on its way would. */
+function pressWhenItAppears(): void {
+  const observer = new MutationObserver(() => {
+    if (document.querySelector(".btn-approve") === null) return;
+    observer.disconnect();
+    const appeared = performance.now();
+    setTimeout(() => {
+      Object.assign(window, { pressedAfter: performance.now() - appeared });
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, cancelable: true }));
+    }, 100);
+  });
+  observer.observe(document, { childList: true, subtree: true });
 }
 
 describe("deciding", () => {
@@ -66,7 +80,7 @@ describe("deciding", () => {
 
   test("on a phone a destructive call is approved by holding, not by a tap", async () => {
     const page = await browser.newPage({ viewport: { width: 360, height: 740 }, hasTouch: true });
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(`${console_.url}/inbox/${(await inboxIdsOf("deploy"))!}`);
     const approve = page.getByRole("button", { name: /^Approve/ });
     await approve.waitFor();
@@ -83,10 +97,11 @@ describe("deciding", () => {
     const [anna, carla] = await Promise.all([visit("anna"), visit("carla")]);
     const id = (await inboxIdsOf("deploy"))!;
     for (const { page } of [anna, carla]) {
+      await page.addInitScript(pressWhenItAppears);
       await page.goto(`${console_.url}/inbox/${id}`);
       await page.getByRole("button", { name: /^Approve/ }).waitFor();
-      // Dead at first, then armed by the first press, taken back by Escape; Space and Enter do nothing.
-      await page.keyboard.press("a");
+      // Dead at first, then armed by the first press; Space and Enter do nothing.
+      await page.waitForFunction(() => Object.hasOwn(window, "pressedAfter"));
       expect(await page.getByText("Press again").count()).toBe(0);
       await page.waitForTimeout(350);
       await page.getByRole("button", { name: /^Approve/ }).focus();

@@ -5,6 +5,9 @@ import { createRequire } from "node:module";
 import chromium from "@sparticuz/chromium";
 import { type Browser, type Page, chromium as playwright } from "playwright-core";
 
+/** How long to wait for what must come. A busy machine is slow, and has not failed. */
+export const PATIENCE_MS = 60_000;
+
 export async function openBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROME ?? (await chromium.executablePath());
   return playwright.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--headless"] });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { openBrowser, violations } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS, violations } from "./open-browser.ts";
 import { openSites, type Scene, type Sites, scenes } from "./scenes.ts";
 
 const folder = process.env.BELAY_SHOTS;
@@ -44,7 +44,7 @@ beforeAll(async () => {
     const [colorScheme, width, height] = look;
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, hasTouch: width < 500 });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(error.message));
     // A policy that refuses something says so here, too.

@@ -3,7 +3,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { HOSTILE, type OddSite, openOddSite } from "./odd-site.ts";
-import { openBrowser, violations } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS, violations } from "./open-browser.ts";
 
 let browser: Browser;
 let site: OddSite;
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   errors.length = 0;
   page.on("pageerror", (error) => errors.push(error.message));
   // The policy of the page reports what it refuses here, too.
@@ -136,6 +136,18 @@ test("terminate asks first, offers the stop instead, and ends the thread for goo
   site.setDelay(0);
 });
 
+/** Opens a page that shows hostile text: it runs nothing, and is no wider than the window, on a phone too. */
+async function fits(path: string): Promise<void> {
+  await page.goto(site.url + path);
+  await page.locator("h1, h2").first().waitFor();
+  await page.waitForTimeout(300);
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth), { message: path }).toBe(width);
+  }
+  expect(await page.evaluate(() => (window as { hit?: number }).hit), path).toBeUndefined();
+}
+
 test("a hostile tool name, reason, file name and key of an argument are read as they are, and nothing runs", async () => {
   const { items } = (await (await fetch(`${site.url}/v1/inbox`)).json()) as {
     items: { id: string; threadId: string }[];
@@ -148,28 +160,21 @@ test("a hostile tool name, reason, file name and key of an argument are read as 
       (window as unknown as { refused(what: string): void }).refused(`${violatedDirective} ${blockedURI}`),
     );
   });
-  for (const width of [1280, 360]) {
-    await page.setViewportSize({ width, height: 800 });
-    for (const path of [
-      `/inbox/${id}`,
-      "/inbox",
-      "/threads/shouted",
-      "/threads/shouted/timeline",
-      "/threads/shouted/facts?fact=6",
-      "/agents/clerk",
-      "/permissions",
-      "/threads",
-    ]) {
-      await page.goto(site.url + path);
-      await page.locator("h1, h2").first().waitFor();
-      await page.waitForTimeout(300);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(width);
-      expect(await page.evaluate(() => (window as { hit?: number }).hit), path).toBeUndefined();
-      expect(await page.locator("main img, main script").count(), path).toBe(0);
-      // No letter that turns or hides others is left in the text that a person reads before a decision.
-      const shown = await page.locator("main").innerText();
-      expect(shown.match(/[\u202A-\u202E\u2066-\u2069\u200B]/gu), path).toBeNull();
-    }
+  for (const path of [
+    `/inbox/${id}`,
+    "/inbox",
+    "/threads/shouted",
+    "/threads/shouted/timeline",
+    "/threads/shouted/facts?fact=6",
+    "/agents/clerk",
+    "/permissions",
+    "/threads",
+  ]) {
+    await fits(path);
+    expect(await page.locator("main img, main script").count(), path).toBe(0);
+    // No letter that turns or hides others is left in the text that a person reads before a decision.
+    const shown = await page.locator("main").innerText();
+    expect(shown.match(/[\u202A-\u202E\u2066-\u2069\u200B]/gu), path).toBeNull();
   }
   await page.goto(`${site.url}/inbox/${id}`);
   const card = page.locator(".ask-card");
@@ -189,22 +194,14 @@ test("a hostile call is shown as it is before it is approved: no script, no hidd
     items: { id: string; threadId: string }[];
   };
   const { id } = items.find(({ threadId }) => threadId === "hostile")!;
-  for (const width of [1280, 360]) {
-    await page.setViewportSize({ width, height: 800 });
-    for (const path of [
-      `/inbox/${id}`,
-      "/threads/hostile",
-      "/threads/hostile/facts",
-      "/threads/hostile/timeline",
-      "/threads",
-    ]) {
-      await page.goto(site.url + path);
-      await page.locator("h1, h2").first().waitFor();
-      await page.waitForTimeout(300);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(width);
-      expect(await page.evaluate(() => (window as { hit?: number }).hit), path).toBeUndefined();
-    }
-  }
+  for (const path of [
+    `/inbox/${id}`,
+    "/threads/hostile",
+    "/threads/hostile/facts",
+    "/threads/hostile/timeline",
+    "/threads",
+  ])
+    await fits(path);
   await page.goto(`${site.url}/inbox/${id}`);
   const grid = page.locator(".arg-grid");
   await grid.waitFor();

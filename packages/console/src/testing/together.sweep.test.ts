@@ -11,7 +11,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { demoProgram } from "../../../../scripts/console.mjs";
 import { type OddSite, openOddSite } from "./odd-site.ts";
-import { openBrowser } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS } from "./open-browser.ts";
 
 const { racedApprovals, offlineSeconds } = inject("effort");
 
@@ -30,58 +30,82 @@ async function person(name: string, height = 800): Promise<{ page: Page; context
   const context = await browser.newContext({ viewport: { width: 1280, height } });
   await context.addCookies([{ name: "belay-demo-as", value: name, url: site.url }]);
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   return { page, context };
 }
 
-test(`two people approve ${racedApprovals} requests within 50 ms: one effect each, and the loser's card names the winner`, async () => {
+/** Two answers so far apart are a race; a machine that is busy may send them further apart. */
+const RACE_MS = 50;
+
+test(`two people approve ${racedApprovals} requests within ${RACE_MS} ms: one effect each, and the loser's card names the winner`, async () => {
   const people = await Promise.all([person("anna"), person("ben")]);
-  const sentAt: number[] = [];
-  for (const { page } of people)
-    page.on("request", (request) => request.url().endsWith("/answer") && sentAt.push(performance.now()));
+  await Promise.all(people.map(({ page }) => page.addInitScript(noteAnswers)));
+  await Promise.all(people.map(({ page }) => page.goto(`${site.url}/inbox`)));
   const apart: number[] = [];
-  for (let round = 1; round <= racedApprovals; round += 1) {
-    const euros = 1_000 + round;
-    const run = await site.runner.start(`race-${round}`, `pay ${euros}`, { agent: "clerk", by: "carla" });
-    await run.result;
-    const [ask] = (await site.runner.inbox({ threadId: `race-${round}` })).items;
-    await Promise.all(
-      people.map(async ({ page }) => {
-        await page.goto(`${site.url}/inbox/${ask!.id}`);
-        await page.getByRole("button", { name: /^Approve/ }).click();
-        await page.getByRole("button", { name: "Send now" }).waitFor();
-      }),
-    );
-    sentAt.length = 0;
-    const at = Date.now() + 150;
-    await Promise.all(
-      people.map(({ page }) =>
-        page.evaluate((when) => {
-          const button = [...document.querySelectorAll("button")].find((each) => each.textContent === "Send now")!;
-          return new Promise((resolve) => setTimeout(() => resolve(button.click()), when - Date.now()));
-        }, at),
-      ),
-    );
-    const headings = await Promise.all(
-      people.map(({ page }) => page.getByRole("heading", { name: /^Approved by/ }).innerText()),
-    );
-    const winner = headings.map((text) => /^Approved by (\w+)/.exec(text)![1])[0]!;
-    const loser = people[winner === "anna" ? 1 : 0]!.page;
-    expect(headings[winner === "anna" ? 0 : 1], `round ${round}`).toBe(`Approved by ${winner}`);
-    await loser.getByRole("heading", { name: new RegExp(`^Approved by ${winner}, .*before you$`) }).waitFor();
-    await loser.getByText("Your decision was not needed").waitFor();
-    await expect.poll(() => site.runner.look(`race-${round}`)).toMatchObject({ state: "completed" });
-    expect(site.paid.filter((args) => (args as { euros: number }).euros === euros).length).toBe(1);
-    const { items } = await site.runner.journal(`race-${round}`);
-    expect(items.filter(({ type }) => type === "request-answered")).toMatchObject([{ by: winner }]);
-    expect(sentAt.length, "both were sent").toBe(2);
-    apart.push(Math.abs(sentAt[0]! - sentAt[1]!));
+  const raced = () => apart.filter((ms) => ms <= RACE_MS).length;
+  // A round that the machine drew out is checked like the others, and does not count as a race.
+  for (let round = 1; raced() < racedApprovals; round += 1) {
+    expect(round, `${raced()} of ${round - 1} rounds were races`).toBeLessThanOrEqual(racedApprovals * 3);
+    apart.push(await race(round, people));
   }
   apart.sort((a, b) => a - b);
   console.log(`sent apart by ${apart.at(0)!.toFixed(1)} to ${apart.at(-1)!.toFixed(1)} ms`);
-  expect(apart[Math.floor(apart.length / 2)]).toBeLessThan(50);
   await Promise.all(people.map(({ context }) => context.close()));
 });
+
+/** Both approve one request at the same moment. Returns the milliseconds between the two. */
+async function race(round: number, people: readonly { page: Page }[]): Promise<number> {
+  const [threadId, euros] = [`race-${round}`, 1_000 + round];
+  const run = await site.runner.start(threadId, `pay ${euros}`, { agent: "clerk", by: "carla" });
+  await run.result;
+  const [ask] = (await site.runner.inbox({ threadId })).items;
+  await Promise.all(
+    people.map(async ({ page }) => {
+      // By a link, as a person goes to the next card: to load the whole page each time would be most of the work.
+      await page.evaluate((path) => history.pushState(undefined, "", path), `/inbox/${encodeURIComponent(ask!.id)}`);
+      await page.locator(".arg-grid", { hasText: String(euros) }).waitFor();
+      await page.getByRole("button", { name: /^Approve/ }).click();
+      await page.getByRole("button", { name: "Send now" }).waitFor();
+    }),
+  );
+  const at = Date.now() + 60;
+  const sent = await Promise.all(people.map(({ page }) => page.evaluate(sendAt, at)));
+  const headings = await Promise.all(
+    people.map(({ page }) => page.getByRole("heading", { name: /^Approved by/ }).innerText()),
+  );
+  const winner = headings.map((text) => /^Approved by (\w+)/.exec(text)![1])[0]!;
+  const loser = people[winner === "anna" ? 1 : 0]!.page;
+  expect(headings[winner === "anna" ? 0 : 1], `round ${round}`).toBe(`Approved by ${winner}`);
+  await loser.getByRole("heading", { name: new RegExp(`^Approved by ${winner}, .*before you$`) }).waitFor();
+  await loser.getByText("Your decision was not needed").waitFor();
+  await expect.poll(() => site.runner.look(threadId)).toMatchObject({ state: "completed" });
+  expect(site.paid.filter((args) => (args as { euros: number }).euros === euros).length).toBe(1);
+  const { items } = await site.runner.journal(threadId);
+  expect(items.filter(({ type }) => type === "request-answered")).toMatchObject([{ by: winner }]);
+  return Math.abs(sent[0]! - sent[1]!);
+}
+
+/** In the page: notes when each answer leaves. */
+function noteAnswers(): void {
+  const { fetch } = window;
+  window.fetch = (...args) => {
+    if (String(args[0]).endsWith("/answer"))
+      Object.assign(window, { sentAt: performance.timeOrigin + performance.now() });
+    return fetch(...args);
+  };
+}
+
+/** In the page: presses the button at a moment. Returns when the answer left. */
+async function sendAt(at: number): Promise<number> {
+  const button = [...document.querySelectorAll("button")].find((each) => each.textContent === "Send now")!;
+  await new Promise((resolve) => setTimeout(resolve, at - Date.now()));
+  button.click();
+  const sent = window as { sentAt?: number };
+  while (sent.sentAt === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+  const left = sent.sentAt;
+  delete sent.sentAt;
+  return left;
+}
 
 test("six tabs of one browser stay alive: each shows the events, and each can act", async () => {
   const { page: first, context } = await person("anna");
@@ -90,7 +114,7 @@ test("six tabs of one browser stay alive: each shows the events, and each can ac
     .then((run) => run.result);
   const pages = [first, ...(await Promise.all(Array.from({ length: 5 }, () => context.newPage())))];
   for (const page of pages) {
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(`${site.url}/threads/tabs`);
     await page.getByText("The ledger has 41 rows").waitFor();
   }
@@ -121,8 +145,8 @@ test(`after ${offlineSeconds} s without a connection nothing is missing and noth
   }
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, lost + offlineSeconds * 1_000 - Date.now())));
   await site.setOnline(true);
-  // It reconnects on its own.
-  await page.getByText("The third while it was away.").waitFor({ timeout: 60_000 });
+  // It comes back by itself.
+  await page.getByText("The third while it was away.").waitFor();
   await expect.poll(() => page.getByText(/Not connected since/).count()).toBe(0);
   const { items } = await site.runner.journal("gap", { limit: 1_000 });
   const recorded = items.flatMap((fact) =>
@@ -154,7 +178,7 @@ test("a server killed in mid-answer leaves a crash that the open page continues 
   const first = await serve();
   const context = await browser.newContext({ viewport: { width: 1280, height: 1_600 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(first.url);
   await page.getByRole("button", { name: "New thread" }).click();
   await page.getByLabel("What to do").fill("Say hello, and tell me what you can do.");
@@ -163,11 +187,11 @@ test("a server killed in mid-answer leaves a crash that the open page continues 
   first.child.kill("SIGKILL");
   await page.getByText(/Not connected since/).waitFor();
   await serve();
-  await page.locator(".badge", { hasText: "Crashed" }).waitFor({ timeout: 60_000 });
+  await page.locator(".badge", { hasText: "Crashed" }).waitFor();
   // Text that was on its way is not on record: the page does not pretend that it is.
   expect(await page.getByText("writing").count()).toBe(0);
   await page.getByRole("button", { name: /^Continue/ }).click();
-  await page.locator(".badge", { hasText: "Completed" }).waitFor({ timeout: 60_000 });
+  await page.locator(".badge", { hasText: "Completed" }).waitFor();
   // The page without a reload shows the messages on record, each once.
   const recorded = await page.evaluate(async () => {
     const response = await fetch(`/v1${location.pathname}/messages`);

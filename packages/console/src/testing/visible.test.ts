@@ -4,7 +4,7 @@
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openBrowser, violations } from "./open-browser.ts";
+import { openBrowser, PATIENCE_MS, violations } from "./open-browser.ts";
 import { type OpenConsole, openConsole } from "./open-console.ts";
 import { post, requestOf } from "./scenes.ts";
 
@@ -33,7 +33,7 @@ afterEach(async () => {
 async function visit(): Promise<{ context: BrowserContext; page: Page }> {
   const made = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const opened = await made.newPage();
-  opened.setDefaultTimeout(15_000);
+  opened.setDefaultTimeout(PATIENCE_MS);
   opened.on("pageerror", (error) => errors.push(error.message));
   opened.on("console", (message) => {
     if (message.type() === "error" && !/Failed to load resource/.test(message.text())) errors.push(message.text());
@@ -52,6 +52,22 @@ test("a late result: the call and the rail say when it ended, and that the model
   expect(await rail.innerText()).toMatch(/Waiting to be read[\s\S]*transfer ok[\s\S]*told at the next turn, once/);
   await page.goto(`${site.url}/threads/transfer/timeline`);
   await page.locator(".tl-diamond").waitFor();
+});
+
+test("the list says why each thread rests: by whom, at which node, with which error, with which answer", async () => {
+  await page.goto(`${site.url}/threads`);
+  const says = (name: RegExp, words: string | RegExp) => page.getByRole("row", { name }).getByText(words).waitFor();
+  await says(/Transfer the refund/, "by anna: “leave C out”");
+  await says(/Transfer the refund/, "1 call held");
+  await says(/Import customers/, "in the middle of import_rows");
+  await says(/Offer for Ann/, "before send");
+  await says(/weekly digest/, /^MODEL_FAILED .*no credit left/);
+  await says(/Which hut/, "The hut is booked for two");
+  await says(/Ship 1.4/, "1 of 2");
+  // On a phone the same words stand below the title.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await says(/Offer for Ann/, "before send");
+  expect(await violations(page)).toEqual([]);
 });
 
 test("held calls: each of the two ways after a stop says what becomes of them", async () => {
@@ -115,6 +131,12 @@ describe("a crash", () => {
     await page.getByRole("heading", { name: "What became of import_rows?" }).waitFor();
     for (const name of [/^Run again/, /^Here is the result/, /^Skip…/])
       await page.getByRole("button", { name }).waitFor();
+    // To run it again is an approval: neither key gives it.
+    await page.getByRole("button", { name: /^Run again/ }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Space");
+    await page.waitForTimeout(200);
+    expect(await page.getByText(/is sent in/).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: /^Here is the result/ }).click();
     await page.locator("textarea[data-answer]").fill('{ "imported": 38 }');
@@ -171,6 +193,17 @@ describe("many requests", () => {
     expect(await rejected("many-2")).toEqual(["ben"]);
     expect(await rejected("many-3")).toEqual([]);
     expect((await site.demo.runner.look("deploy"))?.state).toBe("paused");
+  });
+
+  test("that were decided show what the model asked beside what was approved", async () => {
+    await asks(["cheap"]);
+    const id = await requestOf(site, "cheap");
+    const args = { order: "B", euros: 90, reason: "returned within 30 days" };
+    await post(site, `/requests/${encodeURIComponent(id)}/answer`, { type: "approve", args }, "ben");
+    await page.goto(`${site.url}/inbox/${encodeURIComponent(id)}?show=decided`);
+    await page.getByRole("heading", { name: "Approved by ben" }).waitFor();
+    await page.locator(".card", { hasText: "Approved by ben" }).getByText("90", { exact: true }).waitFor();
+    await page.locator(".arg-grid").getByText("900", { exact: true }).waitFor();
   });
 
   test("are selected by x, and rejected with one reason", async () => {

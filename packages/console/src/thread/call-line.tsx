@@ -8,11 +8,11 @@ import { useNow } from "../live/use-live.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { JsonBlock, JsonLine } from "../parts/json.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
+import { stopwatch } from "../texts/stopwatch.ts";
 import type { Texts } from "../texts/texts.ts";
 import { useTexts } from "../texts/texts.ts";
 import { type Times, useTimes } from "../texts/times.ts";
 import type { Json } from "../wire/shapes.ts";
-import { stopwatch } from "./stopwatch.ts";
 
 interface CallProps {
   readonly call: CallView;
@@ -31,11 +31,11 @@ const icons: Readonly<Record<NonNullable<CallView["outcome"]>, IconName>> = {
   unknown: "unknown",
 };
 
-function iconOf({ state, outcome, late }: CallView): IconName {
+function iconOf({ state, outcome, late, cut }: CallView): IconName {
   if (late !== undefined) return "late";
   if (state === "running") return "play";
   if (state === "asked") return "asks";
-  if (state === "held") return "held";
+  if (state === "held") return cut ? "unknown" : "held";
   return outcome === undefined ? "clock" : icons[outcome];
 }
 
@@ -114,12 +114,14 @@ export function CallLine({ call, requests, progress, stoppedAt }: CallProps) {
               <JsonBlock value={call.late.output} />
             </>
           )}
-          {call.output !== undefined && call.state === "ended" && (
-            <>
-              <span className="label">{t.call.result}</span>
-              <JsonBlock value={call.output} />
-            </>
-          )}
+          {call.output !== undefined &&
+            call.state === "ended" &&
+            !(call.late !== undefined && call.output === null) && (
+              <>
+                <span className="label">{t.call.result}</span>
+                <JsonBlock value={call.output} />
+              </>
+            )}
           <span className="addr wrap-anywhere">{call.address}</span>
         </div>
       )}
@@ -135,7 +137,7 @@ function outcomeWords(t: Texts, times: Times, call: CallView, now: number) {
       <span className="fg-run medium">{`${t.call.running} ${startedAt === undefined ? "" : stopwatch(now - startedAt)}`}</span>
     );
   if (state === "asked") return <span className="fg-person medium">{t.call.waits}</span>;
-  if (state === "held") return <span className="fg-person medium">{t.call.held}</span>;
+  if (state === "held") return <span className="fg-person medium">{call.cut ? t.outcome.unknown : t.call.held}</span>;
   if (state === "received" || outcome === undefined) return t.call.received;
   const took =
     startedAt !== undefined && endedAt !== undefined && (outcome === "ok" || outcome === "error")

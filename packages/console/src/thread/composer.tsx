@@ -10,7 +10,8 @@ import { Button } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { useRefusal } from "../shell/who.ts";
-import { heldCalls } from "../story/story.ts";
+import { nodeAt } from "../story/now.ts";
+import { cutCalls, heldCalls } from "../story/story.ts";
 import { useTexts } from "../texts/texts.ts";
 import { asProblem, Problem } from "../wire/problem.ts";
 import { changed } from "../wire/read.ts";
@@ -50,7 +51,8 @@ export function Composer({ shown, look, guard, onSent }: Props) {
       });
   };
   const say = (way?: "steer" | "enqueue" | "interrupt") => {
-    if (text.trim() === "" || busy || refused !== undefined) return;
+    if (busy || refused !== undefined) return;
+    if (text.trim() === "") return field.current?.focus();
     run(
       send(threadId, text, way).then((sent) => {
         if (sent.how === "steer" || sent.how === "enqueue")
@@ -112,6 +114,9 @@ export function Composer({ shown, look, guard, onSent }: Props) {
     const held = heldCalls(view);
     const names = [...new Set(held.map(({ tool }) => tool))].join(", ");
     const isNode = pauseType === "node_interrupt";
+    const nodes = view.interrupts.flatMap(({ kind, address }) => (kind === "node" ? [nodeAt(address)] : []));
+    // What a crash cut is asked about; a person that continues is told before.
+    const cut = pauseType === "crash" ? cutCalls(view) : [];
     return (
       <div className="resume">
         <div>
@@ -128,10 +133,17 @@ export function Composer({ shown, look, guard, onSent }: Props) {
             {failed
               ? t.compose.tryAgainHow
               : pauseType === "crash"
-                ? t.compose.crashedHow
+                ? cut.length > 0
+                  ? t.compose.crashedCalls
+                  : t.compose.crashedHow
                 : isNode
                   ? t.compose.atNodeHow
                   : t.compose.continueHow}{" "}
+            {cut.length > 0 && (
+              <>
+                <code>{cut.join(", ")}</code>.
+              </>
+            )}
             {held.length > 0 && (
               <>
                 <strong>{t.compose.heldRun(held.length)}</strong>: <code>{names}</code>.
@@ -144,7 +156,9 @@ export function Composer({ shown, look, guard, onSent }: Props) {
                 ? t.compose.continueRuns(held.length)
                 : failed
                   ? t.compose.tryAgainButton
-                  : t.compose.continue}
+                  : isNode && nodes.length > 0
+                    ? t.graph.runNode(nodes.join(", "))
+                    : t.compose.continue}
             </Button>
             {isNode && (
               <Link className="btn" href={`/threads/${encodeURIComponent(threadId)}/graph`}>
@@ -223,7 +237,7 @@ export function Composer({ shown, look, guard, onSent }: Props) {
               how={t.compose.steerHow}
               keys="Enter"
               isDefault
-              disabled={busy || text.trim() === "" || refused !== undefined}
+              disabled={busy || refused !== undefined}
               onClick={() => say("steer")}
             />
             <Way
@@ -231,7 +245,7 @@ export function Composer({ shown, look, guard, onSent }: Props) {
               words={t.compose.queue}
               how={t.compose.queueHow}
               keys="alt+Enter"
-              disabled={busy || text.trim() === "" || refused !== undefined}
+              disabled={busy || refused !== undefined}
               onClick={() => say("enqueue")}
             />
             <Way
@@ -239,7 +253,7 @@ export function Composer({ shown, look, guard, onSent }: Props) {
               words={t.compose.stopAndSay}
               how={t.compose.stopAndSayHow}
               keys="mod+Enter"
-              disabled={busy || text.trim() === "" || refused !== undefined}
+              disabled={busy || refused !== undefined}
               onClick={() => say("interrupt")}
             />
           </>
@@ -250,7 +264,7 @@ export function Composer({ shown, look, guard, onSent }: Props) {
             how={waits ? t.compose.whileAsked : t.compose.sendHow}
             keys="Enter"
             isDefault
-            disabled={busy || text.trim() === "" || refused !== undefined}
+            disabled={busy || refused !== undefined}
             onClick={() => say()}
           />
         )}

@@ -6,6 +6,7 @@ import { Icon } from "../parts/icon.tsx";
 import { JsonBlock, JsonLine } from "../parts/json.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
+import { nodeAt } from "../story/now.ts";
 import type { Row, SaidRow, StopRow } from "../story/story.ts";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
@@ -104,7 +105,7 @@ export function EventLine({ row }: { row: Exclude<Row, SaidRow | StopRow> }) {
                 <strong className="fg-person">{t.thread.atNode}</strong>{" "}
                 {row.interrupts.map(({ id, reason, address }) => (
                   <code key={id}>
-                    {reason} {address.split("/").at(-1)}{" "}
+                    {reason} {nodeAt(address)}{" "}
                   </code>
                 ))}
               </span>

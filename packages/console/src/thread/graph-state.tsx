@@ -106,7 +106,7 @@ export function StateEditor({ stand, node, canRun, threadId, guard }: EditorProp
             disabled={busy || bad.length > 0}
             onClick={() => run(true)}
           >
-            {changedKeys.length > 0 ? t.graph.runWith(node, changedKeys.join(", ")) : t.graph.runNode(node)}
+            {changedKeys.length > 0 ? t.graph.runWith(node, changedKeys.length) : t.graph.runNode(node)}
           </Button>
           {changedKeys.length > 0 && (
             <Button size="lg" refused={refused} disabled={busy} onClick={() => run(false)}>

@@ -4,6 +4,8 @@
 import { shownState } from "@belay/client";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
+import { Drawing, visitsOf } from "../graph/drawing.tsx";
+import { layoutGraph } from "../graph/layout-graph.ts";
 import type { ThreadShown } from "../live/thread-store.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -11,13 +13,12 @@ import { JsonBlock } from "../parts/json.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { useRefusal } from "../shell/who.ts";
 import { useTexts } from "../texts/texts.ts";
+import { useTimes } from "../texts/times.ts";
 import { asProblem } from "../wire/problem.ts";
 import { checkpoint as checkpointQuery, queries } from "../wire/read.ts";
 import type { GraphShape, Look } from "../wire/shapes.ts";
 import { breakpoint, type Guard } from "../wire/write.ts";
-import { Drawing, visitsOf } from "./graph-drawing.tsx";
 import { StateEditor } from "./graph-state.tsx";
-import { layoutGraph } from "./layout-graph.ts";
 
 interface Props {
   readonly threadId: string;
@@ -29,34 +30,43 @@ interface Props {
 
 export function GraphTab({ threadId, shown, shape, guard, look }: Props) {
   const t = useTexts();
+  const times = useTimes();
   const { view, facts } = shown;
   const { state, pauseType } = shownState(view);
-  const placed = useMemo(() => layoutGraph(shape), [shape]);
   const visits = useMemo(() => visitsOf(facts, view.agent), [facts, view.agent]);
   const position = useQuery({ ...checkpointQuery(threadId), enabled: view.head > 0 });
   useEffect(() => {
     if (view.head > 0) void queries.invalidateQueries({ queryKey: ["checkpoint", threadId] });
   }, [threadId, view.head]);
   const stand = position.data ?? undefined;
-  const stopped = new Map<string, "before" | "after">([
-    ...(stand?.beforeNodes ?? []).map((key) => [key, "before"] as const),
-    ...(stand?.afterNodes ?? []).map((key) => [key, "after"] as const),
-  ]);
+  const stopped = useMemo(
+    () =>
+      new Map<string, "before" | "after">([
+        ...(stand?.beforeNodes ?? []).map((key) => [key, "before"] as const),
+        ...(stand?.afterNodes ?? []).map((key) => [key, "after"] as const),
+      ]),
+    [stand],
+  );
+  const placed = useMemo(() => layoutGraph(shape, stopped), [shape, stopped]);
   const at = [...stopped.keys()][0];
   const [picked, setPicked] = useState<string>();
   const node = picked ?? at ?? shape.nodes[0]?.key;
   const rests = state === "paused" && pauseType !== "tool_interrupt";
+  const wordsOf = (key: string) => {
+    const stop = stopped.get(key);
+    if (stop !== undefined) return stop === "before" ? t.graph.stoppedBefore : t.graph.stoppedAfter;
+    const visit = visits.get(key);
+    if (visit === undefined) return t.graph.notRun;
+    return visit.running ? t.call.running : `${t.graph.visits(visit.count)} · ${times.lasting(visit.ms)}`;
+  };
   return (
     <div className="graph-grid">
       <div className="canvas">
         <div className="grid place-items-center flex-1 min-h-fit">
           <Drawing
             placed={placed}
-            visits={visits}
-            stopped={stopped}
-            node={node}
-            onPick={setPicked}
-            isDone={state === "completed"}
+            words={wordsOf}
+            run={{ visits, stopped, node, onPick: setPicked, isDone: state === "completed" }}
           />
         </div>
         <Breakpoints threadId={threadId} shape={shape} shown={shown} />

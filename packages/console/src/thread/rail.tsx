@@ -10,7 +10,8 @@ import { Avatar } from "../parts/people.tsx";
 import { SeenText, seenText } from "../parts/seen-text.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { useRefusal } from "../shell/who.ts";
-import { byOf, textOf } from "../story/story.ts";
+import { byOf, textOf, turnOf } from "../story/story.ts";
+import { stopwatch } from "../texts/stopwatch.ts";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
 import { asProblem } from "../wire/problem.ts";
@@ -19,7 +20,6 @@ import type { Look } from "../wire/shapes.ts";
 import { withdraw } from "../wire/write.ts";
 import { driftWords } from "./drift-words.ts";
 import { standing } from "./standing.ts";
-import { stopwatch } from "./stopwatch.ts";
 
 export function Rail({
   shown,
@@ -36,7 +36,7 @@ export function Rail({
   const { view } = shown;
   return (
     <aside className={`rail ${isOpen ? "is-open" : ""}`} aria-label={t.rail.title}>
-      <Now view={view} look={look} />
+      <Now shown={shown} look={look} />
       <WaitingFor view={view} />
       <WaitingToBeRead view={view} look={look} threadId={threadId} />
       <Receipt view={view} />
@@ -47,14 +47,16 @@ export function Rail({
   );
 }
 
-function Now({ view, look }: { view: ThreadView; look: Look | undefined }) {
+function Now({ shown, look }: { shown: ThreadShown; look: Look | undefined }) {
   const t = useTexts();
+  const { view, facts } = shown;
   const times = useTimes();
   const now = useNow(1_000);
   const { state } = standing(view, look) ?? view;
   if (state !== "running") return null;
-  const turn = view.draft.turns.at(-1);
   const calls = view.calls.filter((call) => call.state === "running");
+  // A reader that joins in mid-turn has not seen it begin: the facts say which it is.
+  const turn = view.draft.turns.at(-1)?.turn ?? turnOf(facts, calls.length > 0);
   const since = view.runs.at(-1)?.segments.at(-1)?.startedAt;
   return (
     <section>
@@ -67,7 +69,7 @@ function Now({ view, look }: { view: ThreadView; look: Look | undefined }) {
           <Icon name="play" small />
         </span>
         <span>
-          <strong>{turn === undefined ? t.rail.works : t.all.turn(turn.turn)}</strong> ·{" "}
+          <strong>{turn === undefined ? t.rail.works : t.all.turn(turn)}</strong> ·{" "}
           {calls.length > 0 ? calls.map(({ tool }) => tool).join(", ") : t.rail.modelWrites}
         </span>
       </div>

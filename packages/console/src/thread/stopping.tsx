@@ -148,7 +148,7 @@ function StopOptionsDialog({ onClose, onStop }: { onClose(): void; onStop(option
             <label key={each} className="row items-start">
               <input
                 type="radio"
-                className="accent-[var(--ink)] mt-1"
+                className="radio mt-0.5"
                 name="mode"
                 checked={mode === each}
                 onChange={() => setMode(each)}

@@ -12,6 +12,7 @@ import { SeenText } from "../parts/seen-text.tsx";
 import { StateBadge, standingOf } from "../parts/state-word.tsx";
 import { Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
 import { DemoHint } from "../shell/demo-hint.tsx";
+import { stopwatch } from "../texts/stopwatch.ts";
 import { useTexts } from "../texts/texts.ts";
 import { Problem } from "../wire/problem.ts";
 import { agent as agentQuery, look as lookQuery } from "../wire/read.ts";
@@ -20,7 +21,6 @@ import { DamagedThread } from "./damaged-thread.tsx";
 import { Rail } from "./rail.tsx";
 import { standing } from "./standing.ts";
 import { PauseButton, StopButton, ThreadMenu, useStopping } from "./stopping.tsx";
-import { stopwatch } from "./stopwatch.ts";
 
 const Timeline = lazy(() => import("./timeline.tsx").then((module) => ({ default: module.Timeline })));
 const GraphTab = lazy(() => import("./graph-tab.tsx").then((module) => ({ default: module.GraphTab })));
@@ -144,7 +144,7 @@ export function ThreadPage({ threadId, tab }: { threadId: string; tab: string })
       <DemoHint page="thread" standing={state === undefined ? undefined : standingOf(state, pauseType, false)} />
       {error !== null && <ProblemNote error={error} onRetry={() => void refetch()} />}
       {shown === undefined || (!shown.live && shown.facts.length === 0) ? (
-        <Skeleton rows={6} />
+        error === null && <Skeleton rows={6} />
       ) : (
         <Suspense fallback={<Skeleton rows={6} />}>
           {tab === "timeline" ? (

@@ -191,9 +191,11 @@ function LaneRow({ lane, chart, x, folds, isChosen, onChoose }: RowProps) {
         ? t.timeline.late
         : lane.call?.outcome !== undefined && lane.call.state === "ended"
           ? t.outcome[lane.call.outcome]
-          : bar === undefined
-            ? ""
-            : times.lasting(bar.to - bar.from);
+          : lane.call?.state === "held"
+            ? t.timeline.held
+            : bar === undefined
+              ? ""
+              : times.lasting(bar.to - bar.from);
   return (
     <button type="button" className="tl-row" aria-current={isChosen} onClick={onChoose}>
       <span className="tl-name">
@@ -240,6 +242,12 @@ function LaneRow({ lane, chart, x, folds, isChosen, onChoose }: RowProps) {
             <Avatar name={person.name || t.all.person} small />
           </span>
         ))}
+        {lane.kind === "people" &&
+          chart.stops.map(({ at, recordedAt }) => (
+            <span key={at} className={`tl-ms ${x(at) > 0.85 ? "is-late" : ""}`} style={{ left: percent(x(at)) }}>
+              {times.lasting(Math.max(0, recordedAt - at))}
+            </span>
+          ))}
         {lane.kind !== "people" &&
           chart.stops.map((stop) => <span key={stop.at} className="tl-stop" style={{ left: percent(x(stop.at)) }} />)}
       </span>

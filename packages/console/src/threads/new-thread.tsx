@@ -53,6 +53,7 @@ export function NewThread({ onClose }: { onClose(): void }) {
         <label className="grid gap-1">
           <span className="label">{t.threads.input}</span>
           <textarea
+            data-first
             className="textarea"
             rows={4}
             value={input}

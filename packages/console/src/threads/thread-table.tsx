@@ -3,12 +3,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { votesFor } from "../inbox/ask-words.ts";
 import { useNow } from "../live/use-live.ts";
 import { useIsPhone, useSettings } from "../look/settings.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Pips } from "../parts/people.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
 import { StateWord, standingOf } from "../parts/state-word.tsx";
 import { toast } from "../parts/toasts.tsx";
@@ -20,6 +18,7 @@ import { asProblem } from "../wire/problem.ts";
 import { changed, mine } from "../wire/read.ts";
 import type { Ask, ThreadRow } from "../wire/shapes.ts";
 import { resume, stop } from "../wire/write.ts";
+import { RowNow } from "./row-now.tsx";
 import { useWindow } from "./use-window.ts";
 
 interface TableProps {
@@ -67,11 +66,10 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
           <col className="wide-only w-12" />
           <col className="wide-only w-28" />
           <col />
-          <col className="w-24 wide-only" />
-          <col className="wide-only w-[24%]" />
+          <col className="w-[84px] wide-only" />
+          <col className="wide-only w-[37%]" />
           <col className="wide-only w-28" />
-          <col className="wide-only w-32" />
-          <col className="w-20" />
+          <col className="w-[88px]" />
         </colgroup>
         <thead>
           <tr>
@@ -88,7 +86,6 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
             <th>{t.threads.thread}</th>
             <th className="wide-only">{t.threads.agent}</th>
             <th className="wide-only">{t.threads.now}</th>
-            <th className="wide-only">{t.threads.deadline}</th>
             <th className="wide-only">
               <span className="sr-only">{t.threads.action}</span>
             </th>
@@ -98,7 +95,7 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
         <tbody>
           {from > 0 && (
             <tr className="spacer">
-              <td colSpan={8} style={{ height: from * height }} />
+              <td colSpan={7} style={{ height: from * height }} />
             </tr>
           )}
           {rows.slice(from, to).map((row, index) => (
@@ -112,6 +109,7 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
               isCursor={from + index === at}
               isSelected={selected.has(row.threadId)}
               now={now}
+              isPhone={isPhone}
               mineIds={mineIds}
               refused={refused}
               onToggle={onRowToggle}
@@ -119,7 +117,7 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
           ))}
           {to < rows.length && (
             <tr className="spacer">
-              <td colSpan={8} style={{ height: (rows.length - to) * height }} />
+              <td colSpan={7} style={{ height: (rows.length - to) * height }} />
             </tr>
           )}
         </tbody>
@@ -141,19 +139,21 @@ interface RowProps {
   readonly isCursor: boolean;
   readonly isSelected: boolean;
   readonly now: number;
+  readonly isPhone: boolean;
   /** The requests that the person that looks may answer. */
   readonly mineIds: ReadonlySet<string>;
   readonly refused: string | undefined;
   onToggle(threadId: string): void;
 }
 
-const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, mineIds, refused, onToggle }: RowProps) {
+const Row = memo(function Row(props: RowProps) {
+  const { row, asks, index, isCursor, isSelected, now, isPhone, mineIds, refused, onToggle } = props;
   const t = useTexts();
   const times = useTimes();
   const standing = standingOf(row.state, row.pauseType, row.damaged);
   const href = `/threads/${encodeURIComponent(row.threadId)}`;
   const title = row.title || row.threadId;
-  const expires = asks.flatMap(({ expiresAt }) => expiresAt ?? []).sort()[0];
+  const rowNow = <RowNow key={row.threadId} row={row} asks={asks} now={now} />;
   return (
     <tr aria-rowindex={index + 2} aria-selected={isSelected} className={isCursor ? "is-cursor" : ""}>
       <td className="wide-only">
@@ -188,23 +188,15 @@ const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, min
               </span>
             ))}
         </span>
-        <span className="only-phone small gap-2">
-          <StateWord standing={standing} />
-          <span className="faint cut">{row.agent}</span>
-        </span>
-      </td>
-      <td className="wide-only dim">{row.agent || "–"}</td>
-      <td className="wide-only dim">
-        <Now row={row} asks={asks} />
-      </td>
-      <td className="wide-only">
-        {expires !== undefined && (
-          <span className="row gap-1 fg-person">
-            <Icon name="clock" small />
-            {times.lasting(Math.max(0, expires - now))}
+        {isPhone && (
+          <span className="row small">
+            <StateWord standing={standing} />
+            <span className="faint cut">{rowNow}</span>
           </span>
         )}
       </td>
+      <td className="wide-only dim">{row.agent || "–"}</td>
+      <td className="wide-only dim">{!isPhone && rowNow}</td>
       <td className="wide-only text-right">
         <RowAction key={row.threadId} row={row} asks={asks} refused={refused} />
       </td>
@@ -212,30 +204,6 @@ const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, min
     </tr>
   );
 });
-
-function Now({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
-  const t = useTexts();
-  const first = asks[0];
-  if (row.damaged)
-    return <span className="mono">{typeof row.damaged === "string" ? row.damaged : "JOURNAL_CORRUPT"}</span>;
-  if (first !== undefined) {
-    const need = first.quorum ?? 1;
-    const have = votesFor(first.approvals, first.digest).length;
-    return (
-      <span className="row">
-        {need > 1 && <Pips have={have} need={need} />}
-        {need > 1 && <span className="flex-none">{t.card.ofMany(have, need)} ·</span>}
-        <span className="cut">
-          <SeenText text={first.reason ?? first.tool ?? ""} />
-        </span>
-        {asks.length > 1 && <span className="count flex-none">+{asks.length - 1}</span>}
-      </span>
-    );
-  }
-  if (row.state === "running") return <span>{t.threads.runs}</span>;
-  if (row.state === "paused" && row.pauseType !== undefined) return <span>{t.threads.paused[row.pauseType]}</span>;
-  return null;
-}
 
 interface ActionProps {
   readonly row: ThreadRow;

@@ -148,8 +148,8 @@ export function ThreadsPage() {
       {list.error !== null && <ProblemNote error={list.error} onRetry={() => void list.refetch()} />}
       {list.isPending && list.error === null ? (
         <Skeleton rows={10} />
-      ) : rows.length === 0 && list.error === null ? (
-        isFiltered ? (
+      ) : rows.length === 0 ? (
+        list.error !== null ? null : isFiltered ? (
           <Empty art="filtered" title={t.threads.noMatch}>
             <p>{Object.values(filter).join(" · ")}</p>
             <Button onClick={() => setParams({})}>{t.threads.clear}</Button>

@@ -11,6 +11,7 @@ import type {
   Checkpoint,
   DecidedAsk,
   Effect,
+  Fact,
   HistoryPoint,
   InboxPage,
   Look,
@@ -100,6 +101,23 @@ export const look = (threadId: string) =>
     queryKey: ["look", threadId],
     queryFn: ({ signal }) => request<Look>(threadPath(threadId), { signal }),
     placeholderData: undefined,
+  });
+
+/** Facts at the end of a thread that say why it rests. */
+const TAIL = 16;
+
+/** The last facts of a thread, as it was when its list was read. */
+export const tail = ({ threadId, head = 0 }: Pick<ThreadRow, "threadId" | "head">) =>
+  queryOptions({
+    queryKey: ["tail", threadId, head],
+    queryFn: async ({ signal }) => {
+      const path = `/facts${query({ after: Math.max(0, head - TAIL), limit: TAIL })}`;
+      return (await request<Page<Fact>>(threadPath(threadId, path), { signal })).items;
+    },
+    // Facts never change.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 30_000,
+    retry: false,
   });
 
 export const history = (threadId: string) =>

@@ -2,7 +2,6 @@
 
 import { MarkShape } from "../parts/mark.tsx";
 import { useTexts } from "../texts/texts.ts";
-import { useTimes } from "../texts/times.ts";
 import type { Fact } from "../wire/shapes.ts";
 import { END, type Placed, START } from "./layout-graph.ts";
 
@@ -35,17 +34,22 @@ export function visitsOf(facts: readonly Fact[], root: string | undefined): Read
 
 interface DrawingProps {
   readonly placed: Placed;
-  readonly visits: ReadonlyMap<string, Visits>;
-  readonly stopped: ReadonlyMap<string, "before" | "after">;
-  readonly node: string | undefined;
-  readonly isDone: boolean;
-  onPick(node: string): void;
+  /** The line below the name of a node; empty for none. */
+  words(node: string): string;
+  /** What a run has done; undefined for a graph without a run. */
+  readonly run?: {
+    readonly visits: ReadonlyMap<string, Visits>;
+    readonly stopped: ReadonlyMap<string, "before" | "after">;
+    readonly node: string | undefined;
+    readonly isDone: boolean;
+    onPick(node: string): void;
+  };
 }
 
-export function Drawing({ placed, visits, stopped, node, isDone, onPick }: DrawingProps) {
+export function Drawing({ placed, words, run }: DrawingProps) {
   const t = useTexts();
-  const times = useTimes();
-  const wasThere = (key: string) => key === START || visits.has(key) || (key === END && isDone);
+  const wasThere = (key: string) =>
+    key === START || run?.visits.has(key) === true || (key === END && run?.isDone === true);
   return (
     <svg
       className="max-w-full h-auto"
@@ -64,7 +68,7 @@ export function Drawing({ placed, visits, stopped, node, isDone, onPick }: Drawi
         </marker>
       </defs>
       {placed.ways.map(({ from, to, path, branch }) => {
-        const taken = wasThere(from) && (wasThere(to) || stopped.has(to));
+        const taken = run === undefined ? !branch : wasThere(from) && (wasThere(to) || run.stopped.has(to));
         return (
           <path
             key={`${from}>${to}>${branch}`}
@@ -87,33 +91,25 @@ export function Drawing({ placed, visits, stopped, node, isDone, onPick }: Drawi
               </text>
             </g>
           );
-        const visit = visits.get(key);
-        const stop = stopped.get(key);
-        const words =
-          stop !== undefined
-            ? stop === "before"
-              ? t.graph.stoppedBefore
-              : t.graph.stoppedAfter
-            : visit === undefined
-              ? t.graph.notRun
-              : visit.running
-                ? t.call.running
-                : `${t.graph.visits(visit.count)} · ${times.lasting(visit.ms)}`;
+        const visit = run?.visits.get(key);
+        const stop = run?.stopped.get(key);
+        const line = words(key);
         return (
           <g
             key={key}
-            className="node"
             transform={`translate(${x},${y})`}
-            role="button"
-            tabIndex={0}
-            aria-pressed={node === key}
-            onClick={() => onPick(key)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" || event.key === " ") {
+            {...(run && {
+              className: "node",
+              role: "button",
+              tabIndex: 0,
+              "aria-pressed": run.node === key,
+              onClick: () => run.onPick(key),
+              onKeyDown: (event) => {
+                if (event.key !== "Enter" && event.key !== " ") return;
                 event.preventDefault();
-                onPick(key);
-              }
-            }}
+                run.onPick(key);
+              },
+            })}
           >
             {stop !== undefined && (
               <rect
@@ -138,7 +134,7 @@ export function Drawing({ placed, visits, stopped, node, isDone, onPick }: Drawi
                   ? "var(--person-line)"
                   : visit?.running
                     ? "var(--run-line)"
-                    : node === key
+                    : run?.node === key
                       ? "var(--ink)"
                       : "var(--line-2)"
               }
@@ -154,11 +150,11 @@ export function Drawing({ placed, visits, stopped, node, isDone, onPick }: Drawi
                 </g>
               </>
             )}
-            <text className="strong-t" x={stop === "before" ? 22 : 16} y={24}>
+            <text className="strong-t" x={stop === "before" ? 22 : 16} y={line === "" ? 33 : 24}>
               {key}
             </text>
             <text className={stop !== undefined ? "person-t" : "sub"} x={stop === "before" ? 22 : 16} y={42}>
-              {words}
+              {line}
             </text>
             {visit !== undefined && !visit.running && stop === undefined && (
               <g

@@ -27,7 +27,12 @@ export const END = "__end__";
 
 const isEdge = (key: string) => key === START || key === END;
 
-export function layoutGraph(shape: GraphShape): Placed {
+/** What stands before or after a node that a graph stopped at: a ring around the node, and the mark in it. */
+const RING = 7;
+const MARK = 25;
+
+/** `stopped` has the nodes with a mark: ways end at the mark, not below it. */
+export function layoutGraph(shape: GraphShape, stopped: ReadonlyMap<string, "before" | "after"> = new Map()): Placed {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 52, marginx: 16, marginy: 32 });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -48,6 +53,7 @@ export function layoutGraph(shape: GraphShape): Placed {
   const { width = 0, height = 0 } = graph.graph();
   const boxes = new Map<string, Box>(keys.map((key) => [key, graph.node(key) as Box]));
   const boxOf = (key: string) => boxes.get(key)!;
+  const lands = landings(ways, boxOf);
   return {
     width,
     height,
@@ -64,18 +70,50 @@ export function layoutGraph(shape: GraphShape): Placed {
       })),
     ways: ways.map((way) => ({
       ...way,
-      path: wayPath(boxOf(way.from), boxOf(way.to), graph.edge(way.from, way.to)?.points ?? []),
+      path: wayPath(
+        boxOf(way.from),
+        boxOf(way.to),
+        graph.edge(way.from, way.to)?.points ?? [],
+        room(stopped.get(way.from), "after", 0),
+        room(stopped.get(way.to), "before", 1),
+        lands.get(way) ?? 0,
+      ),
     })),
   };
 }
 
 /** From the right side of one node to the left side of the other; backwards and around as dagre says. */
-function wayPath(a: Box, b: Box, points: readonly Point[]): string {
+function wayPath(a: Box, b: Box, points: readonly Point[], beside: number, ahead: number, land: number): string {
   if (a === b) return around(a);
-  const [x1, x2] = [a.x + a.width / 2, b.x - b.width / 2 - 1];
+  const [x1, x2] = [a.x + a.width / 2 + beside, b.x - b.width / 2 - ahead];
   if (x2 <= x1 || points.length > 3) return smooth(points);
   const middle = (x1 + x2) / 2;
-  return `M${x1} ${a.y}C${middle} ${a.y} ${middle} ${b.y} ${x2} ${b.y}`;
+  const y2 = b.y + land;
+  return `M${x1} ${a.y}C${middle} ${a.y} ${middle} ${y2} ${x2} ${y2}`;
+}
+
+interface Way {
+  readonly from: string;
+  readonly to: string;
+}
+
+const APART = 10;
+
+/** How far above or below the middle of its node each way ends: several that come together keep their own arrows. */
+function landings(ways: readonly Way[], boxOf: (key: string) => Box): ReadonlyMap<Way, number> {
+  const lands = new Map<Way, number>();
+  for (const to of new Set(ways.map((way) => way.to))) {
+    const come = ways.filter((way) => way.to === to && boxOf(way.from).x < boxOf(to).x);
+    come.sort((a, b) => boxOf(a.from).y - boxOf(b.from).y);
+    const apart = Math.min(APART, (boxOf(to).height - 16) / come.length);
+    for (const [at, way] of come.entries()) lands.set(way, (at - (come.length - 1) / 2) * apart);
+  }
+  return lands;
+}
+
+/** How much of a way the mark or the ring of a node takes. */
+function room(stop: "before" | "after" | undefined, side: "before" | "after", none: number): number {
+  return stop === undefined ? none : stop === side ? MARK : RING;
 }
 
 /** A node as dagre places it: by its middle. */
