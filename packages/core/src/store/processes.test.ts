@@ -185,11 +185,18 @@ describe.each(places)("processes that share $name", (place) => {
   });
 
   describe("an owner that stood still", () => {
+    const showsItRunning = async () => {
+      const kit = await openKit([], { store, threadId });
+      expect(kit.session.state).toBe("running");
+      expect(() => kit.session.resume()).toThrow(expect.objectContaining({ code: "ALREADY_RUNNING" }));
+      await kit.runner.close();
+    };
+
     test("P5, F3: stopped with SIGSTOP past its lease, it writes no fact when it wakes; the result of its tool is reported once", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }], "from the dead"], leaseTtlMs: 2_500 });
       await owner.said("gate");
       owner.signal("SIGSTOP");
-      await expect(openKit([], { store, threadId })).rejects.toMatchObject({ code: "THREAD_BUSY" });
+      await showsItRunning();
       await until(async () => (await store.load(key))?.row.lease === undefined);
       const kit = await openKit(["taken over", "heard it"], { store, threadId });
       expect(kit.session).toMatchObject({ state: "paused", pauseType: "crash" });
@@ -223,7 +230,7 @@ describe.each(places)("processes that share $name", (place) => {
       const lease = place.leaseTtlMs === undefined ? {} : { leaseTtlMs: 2_500 };
       const owner = runElsewhere({ turns: [[{ text: "some" }, { stall: true }]], ...lease });
       await owner.said("text 0");
-      await expect(openKit([], { store, threadId })).rejects.toMatchObject({ code: "THREAD_BUSY" });
+      await showsItRunning();
       owner.signal("SIGKILL");
       await owner.exited;
       while (place.leaseTtlMs !== undefined && (await store.load(key))?.row.lease !== undefined)

@@ -157,7 +157,7 @@ describe.each(eachStore)("every start has its end, also of abandoned agents, on 
     await until(() => log.did.length === 1);
     dying.kill();
     await settle(5);
-    await until(async () => (await enter(root(), store).catch(() => undefined)) !== undefined);
+    await until(async () => (await enter(root(), store)).state === "paused");
     now.right = false;
     const wrongly = await enter(root(), store);
     expect(await wrongly.resume().result).toMatchObject({ status: "failed", error: { code: "REPLAY_DIVERGED" } });

@@ -1,4 +1,4 @@
-// Verbs on a thread. A 202 is sent only after the command is on record.
+// Verbs on a thread. A 202 is sent only after the command is on record. The file is one piece: a table, a row for each verb.
 
 import {
   type Answer,

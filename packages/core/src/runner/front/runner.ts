@@ -469,7 +469,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
       },
       interrupt: (more) => this.interrupt(threadId, more),
       renew: () => this.#sessions.with(threadId, async () => (await thread()).append(afterFailure)),
-      leave: (said, more) => this.#sessions.with(threadId, async () => send(await thread(), "resume", said, more)),
+      leave: (said, { mode, ...more }) =>
+        this.#sessions.with(threadId, async () => send(await thread(), "resume", said, more, mode)),
       answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
     return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });

@@ -262,7 +262,7 @@ export class LiveSession<Out = string> {
       enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
       interrupt: (given) => this.interrupt(given),
       renew: () => this.#thread.append(afterFailure),
-      leave: (said, given) => send(this.#thread, "resume", said, given),
+      leave: (said, { mode, ...more }) => send(this.#thread, "resume", said, more, mode),
       answer: (request, answer, given) => this.answer(request, answer, { ...given, start: "worker" }),
     };
     return sendTo(verbs, setup, key, input, { ...options, byWorker });

@@ -27,14 +27,14 @@ const verbOf: Readonly<Record<How, string>> = {
   resume: "send()",
 };
 
-/** What becomes of it, besides the options of its verb. */
-interface Manner extends SteerOptions {
-  /** Of an input that resumes: as in the options of resume(). */
-  readonly mode?: "rethink" | undefined;
-}
-
-/** Sends an input to a thread. Resolves to its id when the store has it. */
-export async function send(thread: LiveThread, how: How, input: Input, { mode, ...options }: Manner): Promise<string> {
+/** Sends an input to a thread. Resolves to its id when the store has it. `mode` is that of an input that resumes. */
+export async function send(
+  thread: LiveThread,
+  how: How,
+  input: Input,
+  options: SteerOptions,
+  mode?: ResumeMail["mode"],
+): Promise<string> {
   thread.refuseIfClosed();
   checkSend(options, verbOf[how]);
   const { setup } = thread;

@@ -25,7 +25,7 @@ const clients: Record<string, RedisOptions> = {
 for (const [how, fault] of Object.entries(wires)) {
   for (const [who, options] of Object.entries(clients)) {
     if (how.startsWith("is late") && who.startsWith("leaves")) continue;
-    const worst = how.startsWith("breaks when") && who.startsWith("sends");
+    const worst = how.startsWith("breaks when") && who.startsWith("resends");
     if (!worst && !everyVariant) continue;
     describe(`P9: the store in Redis behind a wire that ${how}, by a client that ${who}`, () => {
       let wire: BreakingWire;
