@@ -191,7 +191,6 @@ const atRest = inFile(`${runner}/decide/signal.ts`, stops, {
 });
 
 const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-stop", "thread/stop-"], {
-  "a tenure that ends takes nothing": ["drive === undefined || this.#closing || this.#over", "drive === undefined"],
   "a refusal is proved": ["if (!hasSubject(drive.state, command)) {", "if (false) {"],
   "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
   "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
@@ -216,17 +215,22 @@ const ends = [...source.matchAll(/^ {2}(\w+): +\[(.*)\],$/gm)].flatMap(([guard, 
 });
 
 /**
- * Guards without a test that fails without them. In both cases another rule gives the caller the same outcome: later, or with one
+ * Guards without a test that fails without them. In each case another rule gives the caller the same outcome: later, or with one
  * more refused command on record.
  * @type {readonly Guard[]}
  */
-export const unproved = inFile(`${runner}/thread/submit.ts`, [], {
-  "a command that is taken while it is taken back": [
-    "if (last !== undefined) return recorded(door, command, last);",
-    "",
-  ],
-  "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],
-});
+export const unproved = [
+  ...inFile(`${runner}/thread/submit.ts`, [], {
+    "a command that is taken while it is taken back": [
+      "if (last !== undefined) return recorded(door, command, last);",
+      "",
+    ],
+    "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],
+  }),
+  ...inFile(`${runner}/thread/tenure.ts`, [], {
+    "a tenure that ends takes nothing": ["drive === undefined || this.#closing || this.#over", "drive === undefined"],
+  }),
+];
 
 /** @type {readonly Guard[]} */
 export const guards = [...decide, ...submit, ...signals, ...atRest, ...take, ...ends];
