@@ -8,6 +8,7 @@ import {
   defineAgent,
   jsonSchema,
   memoryStore,
+  parallel,
   rerun,
   tool,
 } from "../index.ts";
@@ -137,6 +138,38 @@ describe.each(eachStore)("a tool that asks to be run again, on $name", ({ make }
     ready = true;
     expect(await session.resume().result).toMatchObject({ status: "completed" });
     expect(model.requests).toHaveLength(2);
+    await runner.close();
+  });
+
+  test("O1, S7: an approved call of a failed run asks again: the run stays failed, and resume() runs it once more", async () => {
+    const store = await make();
+    const now = { ready: false };
+    const guarded = tool({
+      name: "guarded",
+      description: "Needs approval.",
+      input: query,
+      needsApproval: true,
+      execute: () => {
+        if (!now.ready) throw rerun("not yet");
+        return "done";
+      },
+    });
+    const asks = agent({
+      name: "asks",
+      model: scriptedModel([[{ call: "guarded", args: { q: "x" } }], "asked"]),
+      tools: [guarded],
+    });
+    const failed = [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }];
+    const fails = agent({ name: "fails", model: scriptedModel([failed, "well"]) });
+    const runner = createRunner({ agent: parallel({ name: "both", agents: [asks, fails] }), store });
+    const session = await runner.open("t");
+    expect(await session.run("go").result).toMatchObject({ status: "failed" });
+    const [request] = (await runner.inbox()).items;
+    await runner.answer(request!.id, approve());
+    await expect.poll(async () => (await store.load({ tenant: "default", threadId: "t" }))!.row.lease).toBeUndefined();
+    expect(await runner.look("t")).toMatchObject({ state: "error" });
+    now.ready = true;
+    expect(await session.resume().result).toMatchObject({ status: "completed", output: ["asked", "well"] });
     await runner.close();
   });
 

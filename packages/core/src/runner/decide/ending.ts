@@ -166,8 +166,8 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       return { ...ending, pause: { interrupts: [interrupt], view, handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
-      if (!circumstances.mayCallModel && reruns.length > known(state, reruns)) {
-        // An answered call asks to be run again: the pause that it ran in lists it from now on.
+      if (!circumstances.mayCallModel && state.state === "paused" && reruns.length > known(state, reruns)) {
+        // An answered call asks to be run again: the pause that it ran in lists it from now on. A failed run stays failed.
         const interrupts = [...state.interrupts.filter(({ kind }) => kind !== "rerun"), ...reruns];
         return ends(...callsEnd("let-go"), ...commands, samePause(place, { ...state, interrupts }));
       }
