@@ -9,6 +9,11 @@ import { createInterface } from "node:readline";
 const { command, args, folder, user, signal } = JSON.parse(process.argv[2]);
 let server;
 let ended = Promise.resolve();
+/** Whether the server should run: false from `stop` to `start`. */
+let wanted = false;
+/** A server that ends so soon could not start: what a killed one has left, such as its shared memory, may not be gone yet. */
+const SOON_MS = 5_000;
+const AGAIN_MS = 250;
 
 // The parent may be gone already.
 process.stdout.on("error", () => {});
@@ -16,6 +21,8 @@ process.stdout.on("error", () => {});
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => {});
 
 function start() {
+  wanted = true;
+  const began = Date.now();
   const log = openSync(join(folder, "log"), "a");
   server = spawn(command, args, { cwd: folder, ...user, stdio: ["ignore", log, log] });
   closeSync(log);
@@ -26,10 +33,12 @@ function start() {
   const mine = server;
   void ended.then(() => {
     if (server === mine) server = undefined;
+    if (wanted && Date.now() - began < SOON_MS) setTimeout(() => wanted && server === undefined && start(), AGAIN_MS);
   });
 }
 
 async function stop(by) {
+  wanted = false;
   server?.kill(by);
   const late = setTimeout(() => server?.kill("SIGKILL"), 10_000);
   await ended;
