@@ -184,8 +184,16 @@ export class Newcomer {
       await page.getByText("The hut is booked for two").waitFor();
       await page.keyboard.press("f");
     } else {
-      await this.#press(this.#nav(this.#t.nav.threads));
-      await this.#press(page.getByRole("link", { name: /Which hut/ }));
+      const isThere = () =>
+        page.waitForURL(/\/threads\/zugspitze$/, { timeout: 5_000 }).then(
+          () => true,
+          () => false,
+        );
+      // Rows move while threads run: a person who meets another row goes back and tries again.
+      do {
+        await this.#press(this.#nav(this.#t.nav.threads));
+        await this.#press(page.getByRole("link", { name: /Which hut/ }));
+      } while (!(await isThere()));
       await page.getByText("The hut is booked for two").waitFor();
       const fork = page.locator(".bar").getByRole("link", { name: escaped(this.#t.thread.fork) });
       if (await fork.isVisible()) await this.#press(fork);
