@@ -141,10 +141,10 @@ function Head({ chart, x, folds, times }: { chart: Chart; x(at: number): number;
               }
               style={{ left: percent(x(gap.from)), width: percent(x(gap.to) - x(gap.from)) }}
             >
-              <span className={`small strong ${gap.person ? "fg-person" : ""}`}>
+              <span className={`text-[11px] leading-3 strong ${gap.person ? "fg-person" : ""}`}>
                 {times.lasting(gap.to - gap.from)}
               </span>
-              <span className={`text-[11px] leading-4 ${gap.person ? "fg-person" : ""}`}>
+              <span className={`text-[11px] leading-3 ${gap.person ? "fg-person" : ""}`}>
                 {gap.person ? t.timeline.person : t.timeline.idle}
               </span>
             </div>
