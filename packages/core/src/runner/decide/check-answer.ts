@@ -2,7 +2,7 @@
 // append that records it.
 
 import type { Definition } from "../../agent.ts";
-import { BelayError, belayError } from "../../error.ts";
+import { belayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { judgeAnswer } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -12,8 +12,6 @@ import { validate } from "../../schema/schema.ts";
 import type { Setup } from "../given/setup.ts";
 import { agentAt } from "./agent-at.ts";
 import type { AnswerSchemas } from "./answer-schemas.ts";
-import type { Command } from "./command.ts";
-import { nextTry } from "./decide.ts";
 
 /** The parts of a thread that check an answer. */
 export interface AnswerChecker {
@@ -22,24 +20,6 @@ export interface AnswerChecker {
   readonly deps: unknown;
   /** The schemas that the code behind open requests has for answers, by request. */
   readonly schemas: AnswerSchemas;
-}
-
-/** Asks user code about a command, once. The state may have moved by the time that the command is decided: `decide` judges it anew. */
-export async function prepare(
-  checker: AnswerChecker,
-  state: ThreadState,
-  command: Command,
-): Promise<{ readonly refusal: BelayError } | { readonly facts: readonly never[] }> {
-  const isKnown = state.taken?.has(nextTry(state, command).key) ?? false;
-  if (command.do === "answer" && !isKnown) {
-    try {
-      await checkAnswer(checker, state, command.request, command.answer);
-    } catch (error) {
-      if (error instanceof BelayError) return { refusal: error };
-      throw error;
-    }
-  }
-  return { facts: [] };
 }
 
 /** Throws an ANSWER_ refusal. */

@@ -2,11 +2,15 @@
 // that records it. A row of the store holds a command as it is.
 
 import { type BelayError, belayError } from "../../error.ts";
-import type { Breakpoint } from "../../event.ts";
+import type { Breakpoint, Patch } from "../../event.ts";
+import type { Drift } from "../../fingerprint.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
+import type { ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
+import type { PauseType } from "../../lifecycle.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
+import type { readInput } from "../given/input.ts";
 import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
 import {
   checkPause,
@@ -37,8 +41,56 @@ export type SignalCommand = Base & {
   readonly options: InterruptOptions;
 };
 
+type Inputs = ReturnType<typeof readInput>;
+
+interface Opener {
+  readonly key: string;
+  readonly id?: string;
+  /** Undefined if the caller gave no name. It is recorded with the input, and in a `command` fact. */
+  readonly by?: string;
+  readonly inputs: Inputs;
+  /** The row of the store that brought the input. */
+  readonly row?: string;
+}
+
+/** Begins a new run. */
+export type RunCommand = Opener & { readonly do: "run" };
+
+/** Begins the next segment of the last run. */
+export type ResumeCommand = Opener & {
+  readonly do: "resume";
+  readonly mode: "continue" | "rethink" | undefined;
+  /** By request. */
+  readonly answers: ReadonlyMap<string, Answer>;
+  /** Narrows new input to one agent, by its path. */
+  readonly to: string | undefined;
+  /** The changes to the state of graphs. */
+  readonly patch: Patch | undefined;
+  readonly drift: Drift;
+  /** Groups of the caller beside those that the runner names. */
+  readonly groups?: readonly string[] | undefined;
+  /** The segment that it resumes, if the caller named one. */
+  readonly runId?: string | undefined;
+  readonly segment?: number | undefined;
+  /** The sha256 of the token of the handle. */
+  readonly tokenHash?: string | undefined;
+  /** The pause that a worker continues. A later pause is for a person: the worker is refused with STALE. */
+  readonly ofPause?: PauseType | undefined;
+};
+
+/** Continues code that waits in this process for a person, unless another process has written after `head`. */
+export type WakeCommand = Base & { readonly do: "wake"; readonly head: number };
+
+/** A command that begins a segment, in the process that was asked. */
+export type SegmentCommand = RunCommand | ResumeCommand;
+
+/** A command that begins a tenure of this process. */
+export type OpeningCommand = SegmentCommand | AnswerCommand | WakeCommand;
+
 export type Command =
   | SignalCommand
+  | SegmentCommand
+  | WakeCommand
   | AnswerCommand
   | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
   | (Base & { readonly do: "unrule"; readonly rule: string })
@@ -48,6 +100,9 @@ export type Command =
 
 /** Names the verb that a caller used, for errors. */
 export const verbOf: Readonly<Record<Command["do"], string>> = {
+  run: "run()",
+  resume: "resume()",
+  wake: "answer()",
   stop: "interrupt()",
   pause: "pause()",
   terminate: "terminate()",
@@ -60,6 +115,10 @@ export const verbOf: Readonly<Record<Command["do"], string>> = {
 
 export function isSignal(command: Command): command is SignalCommand {
   return command.do === "stop" || command.do === "pause" || command.do === "terminate";
+}
+
+export function beginsSegment(command: Command): command is SegmentCommand {
+  return command.do === "run" || command.do === "resume";
 }
 
 /**
@@ -152,18 +211,29 @@ function baseOf(verb: string, { id, by = "user" }: Caller, fresh: string): Base 
   return { key: `${verb}:${id ?? fresh}`, by, ...(id !== undefined && { id }) };
 }
 
+/**
+ * Returns the command under the key of its next try. A refusal is not remembered, except that of a stop that met nothing (V2),
+ * but a store takes a row under each key once.
+ */
+export function nextTry<C extends Command>(state: ThreadState, command: C): C {
+  const known = state.taken?.get(command.key);
+  if (known?.refused === undefined || isSignal(command)) return command;
+  return nextTry(state, { ...command, key: `${command.key}~${known.seq}` });
+}
+
 /** Returns the row that holds the command. A worker may take it, as an answer. */
 export function rowOf(command: Command, at: number): Row {
   return { key: command.key, kind: "answer", body: JSON.stringify(command), at };
 }
 
+/** The verbs of rows that hold a command as it is. */
+const SENT: ReadonlySet<string | undefined> = new Set(["breakpoint", "unrule", "label", "handle"]);
+
 /** Reads the command in an `answer` row. Rows of the release before have an answer, and do not say so. */
 export function commandIn(thread: ThreadKey, row: Row): Command {
   const body = bodyOf(row) as (Partial<Command> & { readonly ref?: string }) | undefined;
   const { do: verb } = body ?? {};
-  if (verb !== undefined && verb !== "answer" && Object.hasOwn(verbOf, verb) && !isSignal(body as Command)) {
-    return body as Command;
-  }
+  if (SENT.has(verb)) return body as Command;
   const given = body as Partial<AnswerCommand & { readonly ref: string }> | undefined;
   const request = given?.do === undefined ? given?.id : given.request;
   const { answer } = given ?? {};

@@ -3,8 +3,8 @@ import { systemClock } from "../../clock.ts";
 import { belayError, errorRecord } from "../../error.ts";
 import { newThread } from "../../journal/state.ts";
 import { take } from "../../journal/taken.ts";
-import { type Command, labelCommand, signalCommand } from "./command.ts";
-import { type Context, decide, nextTry } from "./decide.ts";
+import { type Command, labelCommand, nextTry, signalCommand } from "./command.ts";
+import { type Context, decide } from "./decide.ts";
 
 const place = { threadId: "thread", runId: "run", segment: 1, agentName: "a", runPath: "a" };
 const context: Context = { place, now: 1, groups: {}, callsRun: false, byRow: false };

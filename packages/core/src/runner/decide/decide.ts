@@ -3,6 +3,7 @@
 // 1. A command whose key is on record is not decided again. The next try of a refused one has another key.
 // 2. A command leaves its key on record if it has a caller's id, or came by a row of the store.
 
+import type { Definition } from "../../agent.ts";
 import { BelayError, belayError } from "../../error.ts";
 import type { Fact, LabelEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
@@ -10,11 +11,15 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import { type Command, isKept, isSignal, verbOf } from "./command.ts";
+import type { Started } from "../read/run.ts";
+import { beginsSegment, type Command, isKept, isSignal, nextTry, verbOf } from "./command.ts";
 import type { Receipt } from "./ending.ts";
 import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
+import { nothingAsked, type Prepared } from "./prepared.ts";
 import { receiptIn } from "./receipt.ts";
 import { answerFact, expiries } from "./requests.ts";
+import { resumeFacts, wakeFacts } from "./resume.ts";
+import { runFacts } from "./run.ts";
 import { type AtRest, signalFacts } from "./signal.ts";
 
 /** The most labels that a thread may have. */
@@ -28,6 +33,10 @@ export interface Context {
   readonly callsRun: boolean;
   /** It came by a row of the store, which the append consumes. */
   readonly byRow: boolean;
+  /** The results of user code, for the command and this state. */
+  readonly prepared?: Prepared;
+  /** The agent that begins a segment. */
+  readonly agent?: Definition;
   /** The circumstances of a stop, a pause or a termination: those are decided for a thread at rest only. */
   readonly rest?: Omit<AtRest, "place" | "now">;
 }
@@ -43,25 +52,17 @@ export function decide(state: ThreadState, given: Command, context: Context): De
   const command = context.byRow ? given : nextTry(state, given);
   const known = state.taken?.get(command.key);
   if (known !== undefined) return { known };
+  const { prepared } = context;
+  if (prepared?.refusal !== undefined) return { refusal: prepared.refusal };
   if (command.do === "handle" && context.callsRun) return { wait: "calls" };
   try {
     const facts = factsOf(state, command, context);
-    if (isSignal(command)) return { facts };
+    if (isSignal(command) || beginsSegment(command)) return { facts };
     return { facts: isKept(command) || context.byRow ? [commandFact(context.place, command), ...facts] : facts };
   } catch (error) {
     if (error instanceof BelayError) return { refusal: error };
     throw error;
   }
-}
-
-/**
- * Returns the command under the key of its next try. A refusal is not remembered, except that of a stop that met nothing (V2),
- * but a store takes a row under each key once.
- */
-export function nextTry<C extends Command>(state: ThreadState, command: C): C {
-  const known = state.taken?.get(command.key);
-  if (known?.refused === undefined || isSignal(command)) return command;
-  return nextTry(state, { ...command, key: `${command.key}~${known.seq}` });
 }
 
 /**
@@ -81,6 +82,9 @@ export function hasSubject(state: ThreadState, command: Command): boolean {
 
 /** What a caller gets for a command. */
 export interface Outcomes {
+  readonly run: Started;
+  readonly resume: Started;
+  readonly wake: undefined;
   /** How many requests are open after it. */
   readonly answer: { readonly open: number };
   readonly stop: Receipt;
@@ -100,7 +104,14 @@ export type Outcome<C extends Command = Command> = Outcomes[C["do"]];
 export function outcomeOf<C extends Command>(command: C, state: ThreadState, facts: readonly Fact[]): Outcome<C> {
   const receipt = () =>
     receiptIn({ runId: state.run?.id, segment: state.run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
+  const started = () => {
+    const { seq } = facts.findLast(({ type }) => type === "state")!;
+    return { runId: state.run!.id, segment: state.run!.segment, seq };
+  };
   const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
+    run: started,
+    resume: started,
+    wake: () => undefined,
     stop: receipt,
     pause: receipt,
     terminate: receipt,
@@ -113,8 +124,15 @@ export function outcomeOf<C extends Command>(command: C, state: ThreadState, fac
   return outcome[command.do]() as Outcome<C>;
 }
 
-function factsOf(state: ThreadState, command: Command, { place, now, groups, rest }: Context): readonly Fact[] {
+function factsOf(state: ThreadState, command: Command, context: Context): readonly Fact[] {
+  const { place, now, groups, rest, agent, prepared = nothingAsked } = context;
   switch (command.do) {
+    case "run":
+      return runFacts(state, command, { place, now, agent: agent!, prepared });
+    case "resume":
+      return resumeFacts(state, command, { place, now, agent: agent!, groups, prepared });
+    case "wake":
+      return wakeFacts(state, command.head, place);
     case "stop":
     case "pause":
     case "terminate":

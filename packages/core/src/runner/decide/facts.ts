@@ -42,7 +42,7 @@ export function driftFact(place: FramePlace, report: DriftReport, fingerprint: F
 /** Puts a command on record under its key; with `refusal`, one that had no effect. */
 export function commandFact(
   place: FramePlace,
-  { key, by }: { readonly key: string; readonly by: string },
+  { key, by = "user" }: { readonly key: string; readonly by?: string | undefined },
   refusal?: BelayError,
 ): CommandEvent {
   return { type: "command", key, by, ...base(place), ...(refusal !== undefined && { refused: errorRecord(refusal) }) };

@@ -4,18 +4,19 @@
 import { belayError } from "../../error.ts";
 import type { Taken } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
-import { inputFacts } from "../decide/facts.ts";
-import { type Going, goOn, newRun } from "../decide/openings.ts";
+import type { ResumeCommand } from "../decide/command.ts";
 import { refuseIfStale } from "../decide/stale.ts";
+import type { CommandOptions } from "../given/command-options.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkResume, type ResumeOptions, type RunOptions, readPatch } from "../given/options.ts";
+import type { Setup } from "../given/setup.ts";
 import { LiveRun } from "../read/run.ts";
 import { follow } from "./follow.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 /** Begins a new run. A thread that was paused by a person, by pause() or by a crash is resumed with the input. */
 export function beginRun(thread: LiveThread, input: Input, options: RunOptions): LiveRun {
-  const { id, by } = options;
+  const { id } = options;
   thread.refuseIfClosed();
   if (id !== undefined) {
     const known = askedBefore(thread, id);
@@ -34,12 +35,11 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   const inputs = readInput(input, setup.maxBytes);
   if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId });
   const place = thread.place(setup.clock.id(), 1);
-  const begin = (made: typeof inputs, at: number) => inputFacts(place, made, at, by);
-  return thread.start(place, newRun(thread, place, inputs, begin, options), options);
+  return thread.start(place, { do: "run", ...callerOf(options, setup), inputs }, options);
 }
 
 /** Narrows a resume to the pause that has this token, or that a worker continues by itself; with the row of its input. */
-export type OnlyPause = Pick<Going, "tokenHash" | "ofPause" | "row">;
+export type OnlyPause = Pick<ResumeCommand, "tokenHash" | "ofPause" | "row">;
 
 /** Begins the next segment of the last run. */
 export function resumeRun(thread: LiveThread, options: ResumeOptions, only: OnlyPause = {}): LiveRun {
@@ -55,29 +55,21 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, only: Only
     throw belayError("INVALID_STATE", { threadId: thread.key.threadId, state, action: "resume()" });
   }
   const inputs = readInput(options.input, thread.setup.maxBytes);
-  const { mode, drift = "warn", by, groups, to } = options;
+  const { mode, drift = "warn", groups, to } = options;
   const patch = readPatch(options, thread.setup.maxBytes);
   const place = thread.place(runId, segment + 1);
-  const opening = goOn(thread, place, {
-    mode,
-    inputs,
-    answers,
-    drift,
-    to,
-    patch,
-    by,
-    groups,
-    id,
-    guard: options,
-    ...only,
-  });
-  return thread.start(place, opening, options, inputs.length > 0 || answers.size > 0);
+  const asked = { mode, inputs, answers, drift, to, patch, groups, runId: options.runId, segment: options.segment };
+  return thread.start(place, { do: "resume", ...callerOf(options, thread.setup), ...asked, ...only }, options);
+}
+
+function callerOf({ id, by }: CommandOptions, { clock }: Pick<Setup, "clock">) {
+  return { key: keyOf.run(id ?? clock.id()), ...(id !== undefined && { id }), ...(by !== undefined && { by }) };
 }
 
 /** Returns the run that was begun under this id, or one that follows it; undefined if the id is not on record. */
 function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
   const { running, recall } = thread;
-  if (running?.askedBy === id) return running.run;
+  if (running?.command.key === keyOf.run(id)) return running.run;
   const known = (running?.state ?? recall.now()).taken?.get(keyOf.run(id));
   if (known === undefined) return undefined;
   const { runId } = known;

@@ -12,15 +12,14 @@ import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
+import type { AnswerCommand, SegmentCommand, WakeCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { IdleFacts } from "../decide/idle.ts";
-import type { Opening } from "../decide/opening.ts";
-import { woken } from "../decide/openings.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
-import type { CommandOptions } from "../given/command-options.ts";
 import type { Feed } from "../read/feed.ts";
 import { Recall, type Standing, standingOf } from "../read/recall.ts";
 import { LiveRun } from "../read/run.ts";
+import type { Patience } from "../read/until-taken.ts";
 import { appendIdle } from "../write/append-idle.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
@@ -138,9 +137,9 @@ export class LiveThread implements TenureHost, HotHost {
     return this.tenure !== undefined;
   }
 
-  /** Resolves when the present segment is on record, or to the error that kept it from beginning. */
+  /** Resolves when the present segment is on record, or its command is refused or known. */
   get opening(): Tenure["opening"] {
-    return this.running?.opening ?? Promise.resolve(undefined);
+    return this.running?.opening ?? Promise.resolve({ facts: [] });
   }
 
   refuseIfClosed(): void {
@@ -170,23 +169,23 @@ export class LiveThread implements TenureHost, HotHost {
     return this.place(runId ?? this.setup.clock.id(), Math.max(segment, 1));
   }
 
-  /** Begins a segment. `says`: it has a person's words, which are recorded in any case. */
-  start(place: FramePlace, opening: Opening, command: CommandOptions = {}, says = true): LiveRun {
-    const tenure = this.#tenureFor(place, { mayCallModel: true, command });
+  /** Begins a segment. */
+  start(place: FramePlace, command: SegmentCommand, patience?: Patience): LiveRun {
+    const tenure = this.#tenureFor(place, { command, ...(patience !== undefined && { patience }) });
     // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
-    if (this.tenure !== undefined) void this.tenure.precede(tenure, opening, says);
+    if (this.tenure !== undefined) void this.tenure.precede(tenure);
     else {
       this.tenure = tenure;
-      queueMicrotask(() => void tenure.start(opening));
+      queueMicrotask(() => void tenure.start());
     }
     return tenure.run;
   }
 
-  /** Begins a tenure for answered calls. */
-  startCalls(opening: Opening, row?: string): Tenure {
-    const tenure = this.#tenureFor(this.resting(), { mayCallModel: false, row });
+  /** Begins a tenure for answered calls. `byRow`: the append that begins it consumes the row of the command. */
+  startCalls(command: AnswerCommand | WakeCommand, byRow = false): Tenure {
+    const tenure = this.#tenureFor(this.resting(), { command, byRow });
     this.tenure = tenure;
-    void tenure.start(opening);
+    void tenure.start();
     return tenure;
   }
 
@@ -295,9 +294,10 @@ export class LiveThread implements TenureHost, HotHost {
       return;
     }
     if (this.closing !== undefined || !this.host.accepts()) return;
-    const tenure = this.startCalls(unmoved(woken, this.hot.head));
+    const key = `wake:${this.setup.clock.id()}`;
+    const tenure = this.startCalls({ do: "wake", key, by: "runtime", head: this.hot.head });
     // Another process has the thread, and begins the code again from its record.
-    void tenure.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
+    void tenure.opening.then((opened) => "refusal" in opened && this.hot.dropAll());
   }
 
   /** Ends the session: its thread was deleted. A thread made again under the same name is another one. */
@@ -319,12 +319,4 @@ export class LiveThread implements TenureHost, HotHost {
     const loaded = await this.recall.read(Number.MAX_SAFE_INTEGER).catch(() => undefined);
     if (!this.isWriting && loaded !== undefined && loaded.row.head > this.hot.head) this.hot.dropAll();
   }
-}
-
-/** Refuses the opening if another process has written since: that process begins the code again. */
-function unmoved(opening: Opening, head: number): Opening {
-  return (state, ...rest) => {
-    if (state.head === head) return opening(state, ...rest);
-    throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
-  };
 }

@@ -1,8 +1,8 @@
 // Starts the inputs that wait for a thread, when it has come to rest.
 
 import { report } from "../../hooks/call-hooks.ts";
-import { type InputMail, inputFactsOf, read } from "../decide/mail.ts";
-import { newRun } from "../decide/openings.ts";
+import { keyOf } from "../../journal/taken.ts";
+import { type InputMail, read } from "../decide/mail.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { takeObserved } from "./observe.ts";
 
@@ -25,14 +25,13 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const idle = state === "initialized" || state === "completed" || state === "created";
   if (command === undefined || !idle || running !== undefined || closing !== undefined) return;
   if (!thread.host.accepts() || thread.agent.absent) return;
-  const mail = read<InputMail>(key, command);
   const { slots } = thread.host;
   const giveBack = slots.take(key.threadId);
   if (giveBack === undefined) return slots.later(key.threadId, () => startWaiting(thread));
   const place = thread.place(setup.clock.id(), 1);
-  const begin = (messages: InputMail["messages"], at: number) =>
-    inputFactsOf(place, command.key, "input", { ...mail, messages }, at);
-  const run = thread.start(place, newRun(thread, place, mail.messages, begin));
+  const { messages: inputs, by } = read<InputMail>(key, command);
+  const caller = { key: keyOf.run(setup.clock.id()), ...(by !== undefined && { by }) };
+  const run = thread.start(place, { do: "run", ...caller, inputs, row: command.key });
   void run.result.then(giveBack);
   // The input was withdrawn or consumed meanwhile: the next one is due.
   void run.result.then((result) => {

@@ -13,11 +13,9 @@ import { refuseMisfitArgs } from "../../interrupt/decision.ts";
 import { sketch } from "../../journal/sketch.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { prepare } from "../decide/check-answer.ts";
-import { type AnswerCommand, type Command, isSignal, rowOf } from "../decide/command.ts";
-import { type Decision, decide, nextTry, type Outcome, outcomeOf } from "../decide/decide.ts";
+import { type Command, isSignal, nextTry, rowOf } from "../decide/command.ts";
+import { decide, type Outcome, outcomeOf } from "../decide/decide.ts";
 import { commandFact } from "../decide/facts.ts";
-import type { Opening } from "../decide/opening.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { busy } from "../read/store-error.ts";
@@ -26,7 +24,7 @@ import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { folded, recorded } from "./outcome.ts";
 import { signal as submitSignal } from "./signal.ts";
-import type { Tenure } from "./tenure.ts";
+import type { Opened } from "./tenure.ts";
 
 /**
  * Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. `isSent`: a row of the
@@ -108,54 +106,42 @@ async function submitHere<C extends Command>(
 
 /** Applies a command by an append of its own, which takes the lease. */
 async function atRest<C extends Command>(thread: LiveThread, command: C, sent: boolean): Promise<Tried<C> | "again"> {
-  const { clock, groups } = thread.setup;
-  let decision: Decision | undefined;
-  let seen: ThreadState | undefined;
-  const make = (place: FramePlace, state: ThreadState): readonly Fact[] => {
-    seen = state;
-    decision = decide(state, command, { place, now: clock.now(), groups, callsRun: false, byRow: sent });
-    if ("facts" in decision) return decision.facts;
-    throw "refusal" in decision ? decision.refusal : new Error("It is on record.");
-  };
-  let refusal: BelayError | undefined;
-  try {
-    if (command.do === "answer") {
-      const tenure = begin(thread, command, make, sent);
-      refusal = await tenure.opening;
-      seen = tenure.state ?? seen;
-    } else await thread.append(make, sent ? command.key : undefined);
-  } catch (error) {
-    refusal = error as BelayError;
-  }
-  const decided = decision as Decision | undefined;
-  if (decided !== undefined && "known" in decided) {
-    return { how: "done", outcome: await recorded(thread, command, decided.known) };
-  }
-  if (refusal === undefined) {
-    const facts = decided !== undefined && "facts" in decided ? decided.facts : [];
-    return { how: "done", outcome: outcomeOf(command, seen!, facts) };
-  }
-  const { code } = refusal;
+  const { opened, state } = await written(thread, command, sent);
+  if ("known" in opened) return { how: "done", outcome: await recorded(thread, command, opened.known) };
+  if ("facts" in opened) return { how: "done", outcome: outcomeOf(command, state!, opened.facts) };
+  const { code } = opened.refusal;
   // Another process consumed the row in the meantime: the journal has its outcome.
   if (code === "THREAD_BUSY" || (code === "INPUT_WITHDRAWN" && sent)) return { how: "elsewhere" };
   if (code === "STORE_CONFLICT") return "again";
-  if (sent && code.startsWith("ANSWER_")) await consume(thread, command, refusal);
-  throw refusal;
+  if (sent && code.startsWith("ANSWER_")) await consume(thread, command, opened.refusal);
+  throw opened.refusal;
 }
 
-/** Begins a tenure for the calls that an answer lets run. */
-function begin(
-  thread: LiveThread,
-  command: AnswerCommand,
-  make: (place: FramePlace, state: ThreadState) => readonly Fact[],
-  sent: boolean,
-): Tenure {
-  const opening: Opening = async (state, place) => {
-    const prepared = await prepare(thread, state, command);
-    if ("refusal" in prepared) throw prepared.refusal;
-    return make(place, state);
+interface Written {
+  readonly opened: Opened;
+  /** The state with the facts. */
+  readonly state?: ThreadState | undefined;
+}
+
+/** Writes the facts of a command. An answer begins a tenure, for the call that it lets run. */
+async function written(thread: LiveThread, command: Command, byRow: boolean): Promise<Written> {
+  if (command.do === "answer") {
+    const tenure = thread.startCalls(command, byRow);
+    return { opened: await tenure.opening, state: tenure.state };
+  }
+  const { clock, groups } = thread.setup;
+  let written: Written | undefined;
+  const make = (place: FramePlace, state: ThreadState): readonly Fact[] => {
+    const decision = decide(state, command, { place, now: clock.now(), groups, callsRun: false, byRow }) as Opened;
+    written = { opened: decision, state };
+    return "facts" in decision ? decision.facts : [];
   };
-  return thread.startCalls(opening, sent ? command.key : undefined);
+  try {
+    await thread.append(make, byRow ? command.key : undefined);
+    return written!;
+  } catch (error) {
+    return { opened: { refusal: error as BelayError } };
+  }
 }
 
 /** A row that no process can take: left in the store, it would be tried again and again. */

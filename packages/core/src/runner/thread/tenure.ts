@@ -16,14 +16,27 @@ import { report } from "../../hooks/call-hooks.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import { keyOf } from "../../journal/taken.ts";
 import { addUsage } from "../../message.ts";
 import { runReply } from "../../reply.ts";
 import type { Change, Command as Row } from "../../store/store.ts";
 import { sayAfterStop, speakersOf } from "../decide/after-stop.ts";
-import { prepare } from "../decide/check-answer.ts";
-import { type Command, type SignalCommand, signalCommand, signalIn } from "../decide/command.ts";
-import { type Decision, decide, hasSubject, type Outcome, outcomeOf, recordOf } from "../decide/decide.ts";
+import {
+  beginsSegment,
+  type Command,
+  type OpeningCommand,
+  type SignalCommand,
+  signalCommand,
+  signalIn,
+} from "../decide/command.ts";
+import {
+  type Context,
+  type Decision,
+  decide,
+  hasSubject,
+  type Outcome,
+  outcomeOf,
+  recordOf,
+} from "../decide/decide.ts";
 import {
   type Circumstances,
   type Ending,
@@ -37,13 +50,12 @@ import {
 } from "../decide/ending.ts";
 import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
-import type { Opening } from "../decide/opening.ts";
-import { RunKnown } from "../decide/openings.ts";
+import { type Prepare, preparing } from "../decide/prepare.ts";
+import type { Prepared } from "../decide/prepared.ts";
 import { isStale } from "../decide/stale.ts";
-import type { CommandOptions } from "../given/command-options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, isBusy, storeError } from "../read/store-error.ts";
-import { untilFree, WAIT_MS } from "../read/until-taken.ts";
+import { type Patience, untilFree, WAIT_MS } from "../read/until-taken.ts";
 import { type DeskHost, ThreadDesk } from "../write/desk.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
@@ -67,12 +79,16 @@ export interface TenureHost extends DeskHost {
 }
 
 export interface TenureOptions {
-  readonly mayCallModel: boolean;
-  /** The options of the run() or resume() that began it. */
-  readonly command?: CommandOptions | undefined;
-  /** The row of the store that its first append consumes. */
-  readonly row?: string | undefined;
+  /** The command that begins it. */
+  readonly command: OpeningCommand;
+  /** True if a row of the store holds the command, which its first append consumes. */
+  readonly byRow?: boolean;
+  /** How long it waits while another process has the thread. */
+  readonly patience?: Patience;
 }
+
+/** How the command that began it was decided. */
+export type Opened = Exclude<Decision, { readonly wait: "calls" }>;
 
 /** The outcome of a command, or the place on record of one that was taken before. */
 type Answered<C extends Command> = { readonly outcome: Outcome<C> } | { readonly known: Taken };
@@ -83,23 +99,32 @@ interface Begun {
   readonly state: ThreadState;
 }
 
+/** Thrown if the command that would begin a tenure is on record. */
+class OnRecord extends Error {
+  readonly taken: Taken;
+
+  constructor(taken: Taken) {
+    super("The command is on record.");
+    this.taken = taken;
+  }
+}
+
 const REOPEN_TRIES = 5;
 
 export class Tenure {
   readonly #host: TenureHost;
   #place: FramePlace;
   readonly run: LiveRun;
-  readonly #command: CommandOptions;
+  readonly #asked: TenureOptions;
+  readonly #prepare: Prepare;
   readonly #stops: Stops;
-  /** Resolves when the tenure is on record, or to the error that kept it from beginning. */
-  readonly opening: Promise<BelayError | undefined>;
-  #opened: (error: BelayError | undefined) => void = () => {};
+  /** Resolves when the tenure is on record, or its command is refused or known. */
+  readonly opening: Promise<Opened>;
+  #opened: (opened: Opened) => void = () => {};
   #drive: ThreadDesk | undefined;
   #over = false;
   readonly #mailbox: Mailbox;
   #unwatch: (() => void) | undefined;
-  /** False if it runs only answered calls: the thread stays paused. */
-  readonly mayCallModel: boolean;
   /** The run that begins when these calls have ended. */
   next: Tenure | undefined;
   /** The head of the thread before it. */
@@ -112,15 +137,15 @@ export class Tenure {
   readonly over: Promise<void>;
   #isOver: () => void = () => {};
 
-  constructor(host: TenureHost, place: FramePlace, run: LiveRun, { mayCallModel, command, row }: TenureOptions) {
+  constructor(host: TenureHost, place: FramePlace, run: LiveRun, asked: TenureOptions) {
     this.#host = host;
     this.#place = place;
     this.run = run;
-    this.#command = command ?? {};
-    this.mayCallModel = mayCallModel;
+    this.#asked = asked;
     this.over = new Promise((resolve) => (this.#isOver = resolve));
     const { store, clock } = host.setup;
     this.#stops = new Stops(clock);
+    this.#prepare = preparing(host, asked.command, place, this.#stops.signal);
     this.#mailbox = new Mailbox(
       store,
       host.key,
@@ -129,7 +154,7 @@ export class Tenure {
       (command) => void this.take(command, true).catch(() => {}),
       (damage) => report({ place: this.#place, desk: host.setup }, damage),
     );
-    if (row !== undefined) this.#mailbox.rows.add(row);
+    if (asked.byRow) this.#mailbox.rows.add(asked.command.key);
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
 
@@ -147,17 +172,22 @@ export class Tenure {
     return this.#drive?.state;
   }
 
-  /** The caller's id of the run() or resume() that began it. */
-  get askedBy(): string | undefined {
-    return this.#command.id;
+  /** The command that begins it. */
+  get command(): OpeningCommand {
+    return this.#asked.command;
   }
 
-  async start(opening: Opening): Promise<void> {
+  /** False if it runs only answered calls: the thread stays paused. */
+  get mayCallModel(): boolean {
+    return beginsSegment(this.command);
+  }
+
+  async start(): Promise<void> {
     let state: ThreadState;
     try {
-      state = await this.#open(opening);
+      state = await this.#open();
     } catch (error) {
-      if (error instanceof RunKnown) return this.#follow(error.taken);
+      if (error instanceof OnRecord) return this.#follow(error.taken);
       const { key } = this.#host;
       const closed = this.#stops.intent === "close" && error instanceof UserInterrupt;
       return this.#fail(closed ? belayError("SESSION_CLOSED", { threadId: key.threadId }) : storeError(key, error));
@@ -260,19 +290,19 @@ export class Tenure {
       await drive.writer.alone(() => []);
     }
     // A stop withdraws requests. It does not wait for user code that checks an answer.
-    const prepared = await this.#stops.signal.orStopped(prepare(this.#host, drive.state, command));
+    const { signal } = this.#stops;
+    const prepared = await signal.orStopped(preparing(this.#host, command, this.#place, signal)(drive.state));
     if (prepared === undefined) return undefined;
-    let decision: Decision = prepared;
+    let decision: Decision = { facts: [] };
     let facts: readonly Fact[] = [];
     let isWithdrawn = false;
     await drive.writer.alone(() => {
       // Its sender took it back: it must not act any more (V1).
       isWithdrawn = byRow && !this.#mailbox.rows.has(command.key);
       if (isWithdrawn) return [];
-      const context = { place: this.#place, now: this.#host.setup.clock.now(), groups: this.#host.setup.groups, byRow };
-      const callsRun = !this.mayCallModel;
-      if (!("refusal" in prepared)) decision = decide(drive.state, command, { ...context, callsRun });
-      facts = recordOf(decision, command, { ...context, callsRun });
+      const context = this.#context(prepared, byRow);
+      decision = decide(drive.state, command, context);
+      facts = recordOf(decision, command, context);
       return facts;
     });
     if (isWithdrawn || "wait" in decision) return undefined;
@@ -283,15 +313,24 @@ export class Tenure {
     return { outcome: outcomeOf(command, drive.state, facts) };
   }
 
-  async #open(opening: Opening): Promise<ThreadState> {
+  /** The circumstances in which a command is decided here, now. */
+  #context(prepared: Prepared, byRow: boolean): Context {
+    const { agent, setup } = this.#host;
+    const { clock, groups } = setup;
+    const callsRun = !this.mayCallModel && this.#drive !== undefined;
+    return { place: this.#place, now: clock.now(), groups, agent, prepared, callsRun, byRow };
+  }
+
+  async #open(): Promise<ThreadState> {
     const host = this.#host;
     if (host.isHolding) await host.letGo();
+    let begins: readonly Fact[] = [];
     let state = await host.load(false, this.mayCallModel);
     for (let tries = 1; ; tries++) {
       if (this.#stops.intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       let begun: Begun;
       try {
-        begun = await this.#begin(opening, state);
+        begun = await this.#begin(state);
       } catch (refusal) {
         state = await this.#whenFree(refusal);
         continue;
@@ -314,6 +353,7 @@ export class Tenure {
         host.feed.begin(() => drive.head);
         host.opened(this, state);
         this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
+        begins = facts;
       });
       if (refusal === undefined) break;
       if (refusal.why === "busy") {
@@ -333,7 +373,7 @@ export class Tenure {
     }
     this.#openMail();
     if (this.#drive!.writer.mail) await this.#mailbox.look();
-    this.#opened(undefined);
+    this.#opened({ facts: begins });
     return state;
   }
 
@@ -344,10 +384,10 @@ export class Tenure {
   async #whenFree(refusal: unknown): Promise<ThreadState> {
     if (!isBusy(refusal) || !this.mayCallModel) throw refusal;
     const { key, setup } = this.#host;
-    const { id, waitMs = WAIT_MS, signal } = this.#command;
+    const { waitMs = WAIT_MS, signal } = this.#asked.patience ?? {};
     const state = await this.#host.load(true, true);
-    const known = id === undefined ? undefined : state.taken?.get(keyOf.run(id));
-    if (known !== undefined) throw new RunKnown(known);
+    const known = state.taken?.get(this.command.key);
+    if (known !== undefined) throw new OnRecord(known);
     if (state.state === "running") {
       throw belayError("ALREADY_RUNNING", { threadId: key.threadId, runId: state.run?.id ?? "" });
     }
@@ -402,25 +442,33 @@ export class Tenure {
    * the store has it: the state in this session may be old, or only a part. While another process has the lease, the refusal
    * is THREAD_BUSY.
    */
-  async #begin(opening: Opening, state: ThreadState): Promise<Begun> {
+  async #begin(state: ThreadState): Promise<Begun> {
     const { head, openOnly } = state;
     try {
-      return { facts: await opening(state, this.#at(state), this.#stops.signal), state };
+      return await this.#decide(state);
     } catch (refusal) {
-      if (refusal instanceof RunKnown) throw refusal;
+      if (refusal instanceof OnRecord) throw refusal;
       const { key, recall } = this.#host;
       const row = (await recall.read(head))?.row;
       if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
       if (row === undefined || (row.head === head && !openOnly)) throw refusal;
-      const whole = await this.#host.load(true, true);
-      return { facts: await opening(whole, this.#at(whole), this.#stops.signal), state: whole };
+      return this.#decide(await this.#host.load(true, true));
     }
+  }
+
+  async #decide(state: ThreadState): Promise<Begun> {
+    this.#place = this.#at(state);
+    const prepared = await this.#prepare(state);
+    const decision = decide(state, this.command, this.#context(prepared, this.#asked.byRow ?? false));
+    if ("refusal" in decision) throw decision.refusal;
+    if ("known" in decision) throw new OnRecord(decision.known);
+    return { facts: "facts" in decision ? decision.facts : [], state };
   }
 
   /** Returns its place. Answered calls run in the last segment of the thread, which may have changed since. */
   #at({ run }: ThreadState): FramePlace {
-    if (!this.mayCallModel && run !== undefined) this.#place = { ...this.#place, runId: run.id, segment: run.segment };
-    return this.#place;
+    if (this.mayCallModel || run === undefined) return this.#place;
+    return { ...this.#place, runId: run.id, segment: run.segment };
   }
 
   #runAgent(state: ThreadState): Promise<Ended> {
@@ -457,16 +505,16 @@ export class Tenure {
     this.#stops.signal.force();
   }
 
-  /** Begins a run when these answered calls have ended. `says`: it has a person's words, which are recorded in any case. */
-  async precede(next: Tenure, opening: Opening, says: boolean): Promise<void> {
+  /** Begins a run when these answered calls have ended. A person's words are recorded in any case. */
+  async precede(next: Tenure): Promise<void> {
     this.next = next;
     await this.over;
     const result = await this.run.result;
-    const isOver = result.status === "terminated" || (result.status === "interrupted" && !says);
-    if (next.#stops.signal.stop === undefined || !isOver) return next.start(opening);
+    const isOver = result.status === "terminated" || (result.status === "interrupted" && !saysSomething(next.command));
+    if (next.#stops.signal.stop === undefined || !isOver) return next.start();
     // The stop met both: there is nothing left to begin.
     next.#finish(undefined, result, await this.#stops.receipt);
-    next.#opened(undefined);
+    next.#opened({ facts: [] });
   }
 
   /** When its last append was prepared, which made the lease last from then on. */
@@ -561,15 +609,15 @@ export class Tenure {
     const receipt = { ...receiptOf(undefined, this.#place, this.#late), accepted };
     this.#finish(undefined, { runId, segment, usage, status: "failed", error }, receipt);
     this.#host.feed.lookAgain();
-    this.#opened(error);
+    this.#opened({ refusal: error });
   }
 
-  /** Ends it without a result: its run was begun before, under the same id. */
-  #follow(taken: Taken): void {
+  /** Ends it without a result: its command was taken before, under the same key. */
+  #follow(known: Taken): void {
     this.#finish(undefined, undefined, receiptOf(undefined, this.#place, this.#late));
-    this.#host.follow(taken, this.run);
+    this.#host.follow(known, this.run);
     this.#host.feed.lookAgain();
-    this.#opened(undefined);
+    this.#opened({ known });
   }
 
   /** Ends the Run and the receipt. Without a result, the caller ends the Run. */
@@ -583,6 +631,12 @@ export class Tenure {
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
     this.#stops.over(receipt);
   }
+}
+
+/** True for a command with a person's words or answers. */
+function saysSomething(command: OpeningCommand): boolean {
+  if (command.do === "wake") return false;
+  return command.do !== "resume" || command.inputs.length > 0 || command.answers.size > 0;
 }
 
 /** Returns the place with the agent that speaks there: the run may have been handed over to it. */

@@ -1,0 +1,138 @@
+// Asks user code about a command, before it is decided: schemas, groups, hooks, drift functions. Asynchronous, and of no effect
+// on the thread. The state may have moved by the time that the command is decided: `decide` judges it anew.
+
+import type { Definition } from "../../agent.ts";
+import { BelayError, belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
+import type { FramePlace } from "../../frame.ts";
+import type { Answer } from "../../interrupt/answer.ts";
+import type { Interrupt } from "../../interrupt/interrupt.ts";
+import type { StopSignal } from "../../interrupt/stop-signal.ts";
+import { vouched } from "../../interrupt/vouched.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import type { readInput } from "../given/input.ts";
+import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
+import { beginsSegment, type Command, nextTry, type ResumeCommand } from "./command.ts";
+import { driftFact } from "./facts.ts";
+import { steersFor } from "./mail.ts";
+import { nothingAsked, type Prepared } from "./prepared.ts";
+import { inputHooks } from "./reply-input.ts";
+import { effectOf, judgeResume, undecided } from "./resume.ts";
+import { judgeRun } from "./run.ts";
+
+type Inputs = ReturnType<typeof readInput>;
+
+export interface Preparer extends AnswerChecker {
+  readonly key: ThreadKey;
+}
+
+/** Prepares a command for a state of the thread. */
+export type Prepare = (state: ThreadState) => Promise<Prepared>;
+
+/** Returns the function that prepares a command. Hooks on its input are called once, however often it has to be decided. */
+export function preparing(preparer: Preparer, command: Command, place: FramePlace, signal: StopSignal): Prepare {
+  const hooked = beginsSegment(command) ? inputHooks(preparer, place, command.inputs) : () => [];
+  return async (state) => {
+    // What is on record is not asked again.
+    if (state.taken?.has(nextTry(state, command).key)) return nothingAsked;
+    try {
+      switch (command.do) {
+        case "answer":
+          await checkAnswer(preparer, state, command.request, command.answer);
+          return nothingAsked;
+        case "run":
+          judgeRun(state);
+          return { ...nothingAsked, inputs: await hooked(signal) };
+        case "resume":
+          judgeResume(state, command, place);
+          return await prepareResume(preparer, place, state, command, () => hooked(signal));
+        default:
+          return nothingAsked;
+      }
+    } catch (error) {
+      if (error instanceof BelayError) return { ...nothingAsked, refusal: error };
+      throw error;
+    }
+  };
+}
+
+async function prepareResume(
+  preparer: Preparer,
+  place: FramePlace,
+  state: ThreadState,
+  command: ResumeCommand,
+  hooked: () => Inputs | Promise<Inputs>,
+): Promise<Prepared> {
+  const { row } = command;
+  if (row !== undefined) await refuseIfWithdrawn(preparer, row);
+  const answers: (readonly [string, Answer])[] = [];
+  for (const [id, answer] of command.answers) {
+    const interrupt = state.requests?.get(id)?.interrupt ?? {};
+    answers.push([id, await signedFor(preparer, command, interrupt, answer)]);
+  }
+  for (const [id, answer] of answers) await checkAnswer(preparer, state, id, answer);
+  const inputs = await hooked();
+  const drifted = await driftOf(preparer.agent, place, state, command.drift);
+  const open = undecided(state, command, preparer.setup.clock.now());
+  const { isAnswer } = effectOf(state.threadId, command, inputs.length > 0, open);
+  if (isAnswer) {
+    const [only] = open as readonly [Interrupt];
+    const said = { type: "respond", value: textOf(only.id, inputs) } as const;
+    const reply = await signedFor(preparer, command, only, said);
+    await checkAnswer(preparer, state, only.id, reply);
+    return { inputs, answers, reply, drifted, unread: [] };
+  }
+  // Read last: a steer that is sent while hooks are asked stands before the new input, too.
+  const waiting = inputs.length === 0 ? [] : await steersFor(preparer.setup.store, preparer.key);
+  return { inputs, answers, drifted, unread: waiting.filter(({ key }) => key !== row) };
+}
+
+/** Returns the answer with the name and the groups of the person that gives it. */
+function signedFor(
+  { setup }: Preparer,
+  { by, groups }: ResumeCommand,
+  interrupt: Pick<Interrupt, "approvers">,
+  answer: Answer,
+): Promise<Answer> {
+  const signed = answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
+  return vouched(setup.memberOf, interrupt, signed, groups);
+}
+
+/** Its sender may have taken it back. */
+async function refuseIfWithdrawn({ setup, key }: Preparer, row: string): Promise<void> {
+  const waiting = await steersFor(setup.store, key);
+  if (waiting.some((each) => each.key === row)) return;
+  throw belayError("INPUT_WITHDRAWN", { threadId: key.threadId, ids: row });
+}
+
+function textOf(id: string, inputs: Inputs): string {
+  const parts = inputs.flatMap((input) => input.parts);
+  if (parts.some(({ type }) => type !== "text")) {
+    throw belayError("ANSWER_INVALID", { id, problem: "more than text cannot answer a question" });
+  }
+  return inputs.map((input) => input.parts.map((part) => (part.type === "text" ? part.text : "")).join("")).join("\n");
+}
+
+/** Returns the fact for an agent that differs from the one that the run began with. Throws DRIFT_REFUSED. */
+async function driftOf(
+  agent: Definition,
+  place: FramePlace,
+  state: ThreadState,
+  wanted: Drift,
+): Promise<readonly Fact[]> {
+  const print = agent.fingerprint();
+  const report = state.fingerprint === undefined ? undefined : driftReport(state.fingerprint, print);
+  if (report === undefined) return [];
+  const refused = (cause?: unknown) =>
+    belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report), report }, cause);
+  let verdict: Awaited<ReturnType<Extract<Drift, (...args: never) => unknown>>>;
+  try {
+    verdict = typeof wanted === "function" ? await wanted(report) : wanted;
+  } catch (error) {
+    throw refused(error);
+  }
+  if (verdict === "refuse" || verdict === false) throw refused();
+  return [driftFact(place, report, print)];
+}

@@ -1,0 +1,22 @@
+import type { BelayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import type { Answer } from "../../interrupt/answer.ts";
+import type { readInput } from "../given/input.ts";
+import type { InputMail, Known } from "./mail.ts";
+
+/** What user code and the store say about a command, for one state of the thread. */
+export interface Prepared {
+  readonly refusal?: BelayError;
+  /** The input after hooks. */
+  readonly inputs: ReturnType<typeof readInput>;
+  /** The answers of a resume, with the groups of their people. */
+  readonly answers: readonly (readonly [string, Answer])[];
+  /** The input of a resume as the answer to the one open question. */
+  readonly reply?: Answer;
+  readonly drifted: readonly Fact[];
+  /** The steers that no agent has read. */
+  readonly unread: readonly Known<InputMail>[];
+}
+
+/** There was nothing to ask. */
+export const nothingAsked: Prepared = { inputs: [], answers: [], drifted: [], unread: [] };
