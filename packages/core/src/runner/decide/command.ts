@@ -10,7 +10,7 @@ import type { ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { PauseType } from "../../lifecycle.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
-import type { readInput } from "../given/input.ts";
+import { type Input, readInput } from "../given/input.ts";
 import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
 import {
   checkPause,
@@ -19,9 +19,10 @@ import {
   type InterruptOptions,
   readStop,
   type SendOptions,
+  type SteerOptions,
 } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
-import type { StopMail, StopVerb } from "./mail.ts";
+import type { InputMail, ResumeMail, StopMail, StopVerb } from "./mail.ts";
 
 interface Base {
   /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
@@ -52,6 +53,20 @@ interface Opener {
   /** The row of the store that brought the input. */
   readonly row?: string;
 }
+
+/**
+ * An input that waits in the store until an append consumes it: as a steer, for the next run, to be known only, or to resume a
+ * paused thread. Its key is the caller's id: `withdraw` takes it.
+ */
+export type InputCommand = Omit<Opener, "row"> & {
+  readonly do: "input";
+  readonly how: "steer" | "enqueue" | "observe" | "resume";
+  /** That of an input that resumes. */
+  readonly mode?: "rethink" | undefined;
+  /** The segment that it is for, if the caller named one. */
+  readonly runId?: string | undefined;
+  readonly segment?: number | undefined;
+};
 
 /** Begins a new run. */
 export type RunCommand = Opener & { readonly do: "run" };
@@ -91,6 +106,7 @@ export type Command =
   | SignalCommand
   | SegmentCommand
   | WakeCommand
+  | InputCommand
   | AnswerCommand
   | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
   | (Base & { readonly do: "unrule"; readonly rule: string })
@@ -98,8 +114,7 @@ export type Command =
   /** The caller makes the token; only its hash travels. */
   | (Base & { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number });
 
-/** Names the verb that a caller used, for errors. */
-export const verbOf: Readonly<Record<Command["do"], string>> = {
+const verbs: Readonly<Record<Exclude<Command["do"], "input">, string>> = {
   run: "run()",
   resume: "resume()",
   wake: "answer()",
@@ -112,6 +127,18 @@ export const verbOf: Readonly<Record<Command["do"], string>> = {
   label: "label()",
   handle: "handle()",
 };
+
+const inputVerbs: Readonly<Record<InputCommand["how"], string>> = {
+  steer: "steer()",
+  enqueue: "enqueue()",
+  observe: "observe()",
+  resume: "send()",
+};
+
+/** Returns the verb that a caller used, for errors. */
+export function verbOf(command: Command): string {
+  return command.do === "input" ? inputVerbs[command.how] : verbs[command.do];
+}
 
 export function isSignal(command: Command): command is SignalCommand {
   return command.do === "stop" || command.do === "pause" || command.do === "terminate";
@@ -169,6 +196,22 @@ export function signalIn({ do: verb = "stop", options }: StopMail, key: string, 
   }
 }
 
+/** Returns the command for an input that is to wait. Throws if it or its options are invalid. */
+export function inputCommand(
+  how: InputCommand["how"],
+  input: Input,
+  options: SteerOptions,
+  { key, setup }: { readonly key: ThreadKey; readonly setup: Pick<Setup, "clock" | "maxBytes"> },
+  mode?: InputCommand["mode"],
+): InputCommand {
+  checkSend(options, inputVerbs[how]);
+  const { id, by, runId, segment } = options;
+  const inputs = readInput(input, setup.maxBytes);
+  if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId: key.threadId });
+  const caller = { key: id ?? setup.clock.id(), ...(id !== undefined && { id }), ...(by !== undefined && { by }) };
+  return { do: "input", how, ...caller, inputs, mode, runId, segment };
+}
+
 export function answerCommand(request: string, answer: Answer, id: string | undefined, fresh: string): AnswerCommand {
   const key = keyOf.answer(request, id ?? fresh);
   return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
@@ -221,9 +264,20 @@ export function nextTry<C extends Command>(state: ThreadState, command: C): C {
   return nextTry(state, { ...command, key: `${command.key}~${known.seq}` });
 }
 
-/** Returns the row that holds the command. A worker may take it, as an answer. */
+/** Returns the row that holds the command. A worker may take one of the kind `answer`. */
 export function rowOf(command: Command, at: number): Row {
-  return { key: command.key, kind: "answer", body: JSON.stringify(command), at };
+  const { key } = command;
+  if (command.do !== "input") return { key, kind: "answer", body: JSON.stringify(command), at };
+  const { how, inputs: messages, by, mode } = command;
+  const mail: InputMail = { messages, ...(by !== undefined && { by }) };
+  const bodies: Record<InputCommand["how"], InputMail | ResumeMail> = {
+    steer: mail,
+    enqueue: mail,
+    observe: { ...mail, observed: true },
+    resume: { do: "resume", ...mail, ...(mode !== undefined && { mode }) },
+  };
+  const kind = ({ steer: "steer", observe: "steer", enqueue: "input", resume: "answer" } as const)[how];
+  return { key, kind, body: JSON.stringify(bodies[how]), at };
 }
 
 /** The verbs of rows that hold a command as it is. */

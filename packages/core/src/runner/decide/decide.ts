@@ -12,7 +12,7 @@ import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { Started } from "../read/run.ts";
-import { beginsSegment, type Command, isKept, isSignal, nextTry, verbOf } from "./command.ts";
+import { beginsSegment, type Command, type InputCommand, isKept, isSignal, nextTry, verbOf } from "./command.ts";
 import type { Receipt } from "./ending.ts";
 import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
 import { nothingAsked, type Prepared } from "./prepared.ts";
@@ -21,6 +21,7 @@ import { answerFact, expiries } from "./requests.ts";
 import { resumeFacts, wakeFacts } from "./resume.ts";
 import { runFacts } from "./run.ts";
 import { type AtRest, signalFacts } from "./signal.ts";
+import { type Present, refuseIfStale } from "./stale.ts";
 
 /** The most labels that a thread may have. */
 const MOST_LABELS = 16;
@@ -57,7 +58,7 @@ export function decide(state: ThreadState, given: Command, context: Context): De
   if (command.do === "handle" && context.callsRun) return { wait: "calls" };
   try {
     const facts = factsOf(state, command, context);
-    if (isSignal(command) || beginsSegment(command)) return { facts };
+    if (isSignal(command) || beginsSegment(command) || command.do === "input") return { facts };
     return { facts: isKept(command) || context.byRow ? [commandFact(context.place, command), ...facts] : facts };
   } catch (error) {
     if (error instanceof BelayError) return { refusal: error };
@@ -85,6 +86,7 @@ export interface Outcomes {
   readonly run: Started;
   readonly resume: Started;
   readonly wake: undefined;
+  readonly input: { readonly id: string };
   /** How many requests are open after it. */
   readonly answer: { readonly open: number };
   readonly stop: Receipt;
@@ -112,6 +114,7 @@ export function outcomeOf<C extends Command>(command: C, state: ThreadState, fac
     run: started,
     resume: started,
     wake: () => undefined,
+    input: () => ({ id: command.key }),
     stop: receipt,
     pause: receipt,
     terminate: receipt,
@@ -131,6 +134,14 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
       return runFacts(state, command, { place, now, agent: agent!, prepared });
     case "resume":
       return resumeFacts(state, command, { place, now, agent: agent!, groups, prepared });
+    case "input":
+      judgeInput(state.threadId, command, {
+        runId: state.run?.id,
+        segment: state.run?.segment ?? 0,
+        state: state.state,
+      });
+      // Rows can wait for a thread that is on record.
+      return state.state === "created" ? [stateFact(place, "initialized")] : [];
     case "wake":
       return wakeFacts(state, command.head, place);
     case "stop":
@@ -170,6 +181,13 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
   }
 }
 
+/** Throws the refusal of an input: the thread has moved on, or is over. */
+export function judgeInput(threadId: string, command: InputCommand, present: Present): void {
+  refuseIfStale(threadId, command, present);
+  const { state } = present;
+  if (state === "terminated") throw belayError("INVALID_STATE", { threadId, state, action: verbOf(command) });
+}
+
 function refuseTooMany({ threadId, labels }: ThreadState, change: NonNullable<LabelEvent["labels"]>): void {
   const count = Object.keys(mergeLabels(labels, change)).length;
   if (count > MOST_LABELS) throw belayError("LABELS_INVALID", { threadId, problem: `it would have ${count} labels` });
@@ -177,5 +195,5 @@ function refuseTooMany({ threadId, labels }: ThreadState, change: NonNullable<La
 
 function notNow({ threadId, state, run }: ThreadState, command: Command): BelayError {
   if (state === "running") return belayError("ALREADY_RUNNING", { threadId, runId: run?.id ?? "" });
-  return belayError("INVALID_STATE", { threadId, state, action: verbOf[command.do] });
+  return belayError("INVALID_STATE", { threadId, state, action: verbOf(command) });
 }

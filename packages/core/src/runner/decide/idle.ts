@@ -7,19 +7,12 @@ import { resumePause } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
-import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
 import { runEnd, samePause, stateFact } from "./facts.ts";
 import { expiries } from "./requests.ts";
 
 /** Returns facts for the thread as it is in the store. Throws a refusal. */
 export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact[];
-
-/** Puts a new thread on record, before the first command is sent to it. */
-export const initialized: IdleFacts = (place, state) => {
-  move(state.state, "initialized");
-  return [stateFact(place, "initialized")];
-};
 
 /** Lets a worker begin a new run on a thread that has failed: a person has acted. */
 export const afterFailure: IdleFacts = (place, state) =>

@@ -80,7 +80,7 @@ export function joinedFacts(state: ThreadState, command: SignalCommand, place: F
 
 function metNothing({ head, threadId, state }: ThreadState, command: SignalCommand, place: FramePlace) {
   if (command.id === undefined || head === 0) return [];
-  return [commandFact(place, command, belayError("INVALID_STATE", { threadId, state, action: verbOf[command.do] }))];
+  return [commandFact(place, command, belayError("INVALID_STATE", { threadId, state, action: verbOf(command) }))];
 }
 
 function recorded(place: FramePlace, command: SignalCommand): readonly Fact[] {

@@ -18,6 +18,7 @@ import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import {
   answerCommand,
   breakpointCommand,
+  inputCommand,
   labelCommand,
   signalCommand,
   signed,
@@ -69,11 +70,11 @@ import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import { resumeRun } from "../thread/begin-run.ts";
-import type { Door } from "../thread/door.ts";
+import { type Door, doorOf } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
-import { send, withdraw } from "../thread/send.ts";
+import { withdraw } from "../thread/send.ts";
 import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
@@ -470,7 +471,10 @@ export class LiveRunner<Out = string, Deps = unknown> {
       interrupt: (more) => this.interrupt(threadId, more),
       renew: () => this.#sessions.with(threadId, async () => (await thread()).append(afterFailure)),
       leave: (said, { mode, ...more }) =>
-        this.#sessions.with(threadId, async () => send(await thread(), "resume", said, more, mode)),
+        this.#sessions.with(threadId, async () => {
+          const left = await thread();
+          return submit(doorOf(left), inputCommand("resume", said, more, left, mode));
+        }),
       answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
     return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });

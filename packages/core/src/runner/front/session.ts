@@ -19,6 +19,8 @@ import type { ThreadKey } from "../../store/store.ts";
 import {
   answerCommand,
   breakpointCommand,
+  type InputCommand,
+  inputCommand,
   labelCommand,
   signalCommand,
   signed,
@@ -59,7 +61,7 @@ import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
-import { send, withdraw } from "../thread/send.ts";
+import { withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
@@ -228,15 +230,25 @@ export class LiveSession<Out = string> {
 
   /** Sends an input to the run without stopping it. It enters before the next model call. If nothing runs, it waits for the next run. */
   async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
-    return { id: await send(this.#thread, "steer", input, options) };
+    return this.#submitInput("steer", input, options);
   }
 
   /** Queues an input for the next run. If the thread is idle, that run starts at once. After a stop or a failure it waits until a person acts. */
   async enqueue(input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
     const { start = this.#thread.setup.start, rest } = readWhere(options);
-    const id = await send(this.#thread, "input", input, rest);
+    const sent = await this.#submitInput("enqueue", input, rest);
     if (start !== "worker") await startQueued(this.#thread);
-    return { id };
+    return sent;
+  }
+
+  async #submitInput(
+    how: InputCommand["how"],
+    input: Input,
+    options: SteerOptions,
+    mode?: InputCommand["mode"],
+  ): Promise<{ readonly id: string }> {
+    this.#thread.refuseIfClosed();
+    return submit(doorOf(this.#thread), inputCommand(how, input, options, this.#thread, mode));
   }
 
   /**
@@ -262,7 +274,7 @@ export class LiveSession<Out = string> {
       enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
       interrupt: (given) => this.interrupt(given),
       renew: () => this.#thread.append(afterFailure),
-      leave: (said, { mode, ...more }) => send(this.#thread, "resume", said, more, mode),
+      leave: (said, { mode, ...given }) => this.#submitInput("resume", said, given, mode),
       answer: (request, answer, given) => this.answer(request, answer, { ...given, start: "worker" }),
     };
     return sendTo(verbs, setup, key, input, { ...options, byWorker });

@@ -74,7 +74,7 @@ test("L2: a reader that joins in mid-answer gets the facts, then the text so far
 test("L2: a reader that joins between two tries gets the failed text, and that it is superseded", async () => {
   const broken = Object.assign(new Error("cut"), { status: 503 });
   const { model, say } = spoken([text("First"), broken, text("Sec"), text("ond"), finish]);
-  const waits = { retry: { attempts: 2, delayMs: 30, maxDelayMs: 30 } };
+  const waits = { retry: { attempts: 2, delayMs: 500, maxDelayMs: 500 } };
   const { session, runner } = await openKit(model, { agent: { settings: waits } });
   const run = session.run("go");
   for (const i of [0, 1]) say(i);

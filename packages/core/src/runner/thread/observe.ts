@@ -10,12 +10,13 @@ import { hooksNamed, type Spoken } from "../../hooks/hooks.ts";
 import { StopSignal } from "../../interrupt/stop-signal.ts";
 import type { Message } from "../../message.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
+import { inputCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import { type InputMail, inputFactsOf, read } from "../decide/mail.ts";
 import { checkSend, type SendOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { send } from "./send.ts";
+import { sendInput } from "./send.ts";
 
 /** Sends a message to observe. Resolves to its id when the store has it; to undefined if a hook dropped it. */
 export async function observe(
@@ -29,7 +30,7 @@ export async function observe(
   const hooks = new ObserveHooks(thread.setup, thread.agent, thread.resting(), thread.deps);
   const made = await hooks.before(readObserved(given));
   if (made === null) return undefined;
-  const id = await send(thread, "observe", [made], options);
+  const { id } = await sendInput(thread, inputCommand("observe", [made], options, thread));
   await takeObserved(thread);
   await hooks.after(id, made);
   return id;

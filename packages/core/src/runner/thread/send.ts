@@ -1,76 +1,39 @@
 // Sends steers and inputs to a thread, in whatever state it is. They are rows of the store, and have no effect until an append
 // consumes them.
 
-import { type BelayError, belayError } from "../../error.ts";
 import { hooksNamed } from "../../hooks/hooks.ts";
 import { decode } from "../../journal/codec.ts";
 import { readName } from "../../read-name.ts";
-import type { Command, ThreadKey } from "../../store/store.ts";
-import { initialized } from "../decide/idle.ts";
-import type { InputMail, ResumeMail } from "../decide/mail.ts";
-import { isStale, type Present, stale } from "../decide/stale.ts";
-import { type Input, readInput } from "../given/input.ts";
-import { checkSend, isOwnKey, type SteerOptions } from "../given/options.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import { type InputCommand, rowOf } from "../decide/command.ts";
+import { judgeInput } from "../decide/decide.ts";
+import type { Present } from "../decide/stale.ts";
+import { isOwnKey } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Tenure } from "./tenure.ts";
+import { written } from "./written.ts";
 
-/** How an input is sent: as a steer, for the next run, to be known only, or to resume a paused thread. */
-type How = "steer" | "input" | "observe" | "resume";
-
-/** The verb that a caller used, for errors. */
-const verbOf: Readonly<Record<How, string>> = {
-  steer: "steer()",
-  input: "enqueue()",
-  observe: "observe()",
-  resume: "send()",
-};
-
-/** Sends an input to a thread. Resolves to its id when the store has it. `mode` is that of an input that resumes. */
-export async function send(
-  thread: LiveThread,
-  how: How,
-  input: Input,
-  options: SteerOptions,
-  mode?: ResumeMail["mode"],
-): Promise<string> {
+/** Sends an input to a thread. Resolves to its id when the store has it. */
+export async function sendInput(thread: LiveThread, command: InputCommand): Promise<{ readonly id: string }> {
   thread.refuseIfClosed();
-  checkSend(options, verbOf[how]);
-  const { setup } = thread;
-  const { threadId } = thread.key;
-  const refusal = await whyNot(thread, how, options);
-  if (refusal !== undefined) {
-    if (options.id !== undefined && (await wasSent(thread, options.id))) return options.id;
+  const { setup, key, state } = thread;
+  const { id } = command;
+  const isMeant = command.runId !== undefined || command.segment !== undefined;
+  try {
+    judgeInput(key.threadId, command, isMeant ? await presentOf(thread) : { runId: undefined, segment: 0, state });
+  } catch (refusal) {
+    if (id !== undefined && (await wasSent(thread, id))) return { id };
     throw refusal;
   }
-  const messages = readInput(input, setup.maxBytes);
-  if (messages.length === 0) throw belayError("INPUT_EMPTY", { threadId });
-  const { store, clock } = setup;
-  const observed = how === "observe" ? { observed: true as const } : {};
-  const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }), ...observed };
-  const kind = ({ steer: "steer", observe: "steer", input: "input", resume: "answer" } as const)[how];
-  const resuming: ResumeMail | undefined =
-    how === "resume" ? { do: "resume", ...mail, ...(mode !== undefined && { mode }) } : undefined;
-  const body = JSON.stringify(resuming ?? mail);
-  const command: Command = { key: options.id ?? clock.id(), kind, body, at: clock.now() };
-  await onRecord(thread);
+  await onRecord(thread, command);
   if (!thread.isWriting) await thread.recall.read(Number.MAX_SAFE_INTEGER);
-  const sent = await store.send(thread.key, command);
+  const row = rowOf(command, setup.clock.now());
+  const sent = await setup.store.send(key, row);
   // A tenure that has not begun yet finds it in the store.
-  if (sent && thread.running?.state !== undefined) thread.running.deliver(command);
-  return command.key;
-}
-
-/** Returns the refusal of a thread that has moved on or is terminated; undefined if it takes the input. */
-async function whyNot(thread: LiveThread, how: How, options: SteerOptions): Promise<BelayError | undefined> {
-  const { threadId } = thread.key;
-  const { state } = thread;
-  const isMeant = options.runId !== undefined || options.segment !== undefined;
-  const present = isMeant ? await presentOf(thread) : undefined;
-  if (present !== undefined && isStale(options, present)) return stale(threadId, options, present);
-  if (state !== "terminated") return undefined;
-  return belayError("INVALID_STATE", { threadId, state, action: verbOf[how] });
+  if (sent && thread.running?.state !== undefined) thread.running.deliver(row);
+  return { id: row.key };
 }
 
 /** The segment that the thread is in: of this process, or as the store has it. */
@@ -100,7 +63,7 @@ export async function withdraw({ store }: Pick<Setup, "store">, key: ThreadKey, 
 }
 
 /** Puts a new thread on record, so that rows can wait for it. A run that begins meanwhile may do so first. */
-async function onRecord(thread: LiveThread): Promise<void> {
+async function onRecord(thread: LiveThread, command: InputCommand): Promise<void> {
   // Answered calls run: the thread is on record, and the run that waits for their end may begin long after.
   if (thread.tenure?.mayCallModel === false) return;
   // A `beforeReply` hook may be the sender. The run begins after the hook, so waiting for it would never end.
@@ -110,12 +73,8 @@ async function onRecord(thread: LiveThread): Promise<void> {
       await thread.opening;
     }
   }
-  if (thread.standing.state === "created") await initialize(thread);
-}
-
-/** Puts a new thread on record. A refusal means that another process has done so. */
-async function initialize(thread: LiveThread): Promise<void> {
-  await thread.append(initialized).catch((error) => {
-    if (!["INVALID_STATE_TRANSITION", "STORE_CONFLICT", "THREAD_BUSY"].includes(error.code)) throw error;
-  });
+  if (thread.standing.state !== "created") return;
+  // A thread that another process has put on record since is left as it is.
+  const { opened } = await written(thread, command, false);
+  if ("refusal" in opened && !["STORE_CONFLICT", "THREAD_BUSY"].includes(opened.refusal.code)) throw opened.refusal;
 }

@@ -7,7 +7,6 @@
 // 4. The sender may die after each line: the row stays, and the same id finds its outcome.
 
 import { type BelayError, belayError } from "../../error.ts";
-import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { refuseMisfitArgs } from "../../interrupt/decision.ts";
 import { sketch } from "../../journal/sketch.ts";
@@ -23,8 +22,9 @@ import { type Patience, untilTaken, WAIT_MS } from "../read/until-taken.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { folded, recorded } from "./outcome.ts";
+import { sendInput } from "./send.ts";
 import { signal as submitSignal } from "./signal.ts";
-import type { Opened } from "./tenure.ts";
+import { written } from "./written.ts";
 
 /**
  * Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. `isSent`: a row of the
@@ -38,6 +38,7 @@ export async function submit<C extends Command>(
   isSent = false,
 ): Promise<Outcome<C>> {
   if (isSignal(command)) return submitSignal(door, command) as Promise<Outcome<C>>;
+  if (command.do === "input") return sendInput(door.thread!, command) as Promise<Outcome<C>>;
   const { setup, key } = door;
   const { clock, store } = setup;
   const due = clock.now() + waitMs;
@@ -115,33 +116,6 @@ async function atRest<C extends Command>(thread: LiveThread, command: C, sent: b
   if (code === "STORE_CONFLICT") return "again";
   if (sent && code.startsWith("ANSWER_")) await consume(thread, command, opened.refusal);
   throw opened.refusal;
-}
-
-interface Written {
-  readonly opened: Opened;
-  /** The state with the facts. */
-  readonly state?: ThreadState | undefined;
-}
-
-/** Writes the facts of a command. An answer begins a tenure, for the call that it lets run. */
-async function written(thread: LiveThread, command: Command, byRow: boolean): Promise<Written> {
-  if (command.do === "answer") {
-    const tenure = thread.startCalls(command, byRow);
-    return { opened: await tenure.opening, state: tenure.state };
-  }
-  const { clock, groups } = thread.setup;
-  let written: Written | undefined;
-  const make = (place: FramePlace, state: ThreadState): readonly Fact[] => {
-    const decision = decide(state, command, { place, now: clock.now(), groups, callsRun: false, byRow }) as Opened;
-    written = { opened: decision, state };
-    return "facts" in decision ? decision.facts : [];
-  };
-  try {
-    await thread.append(make, byRow ? command.key : undefined);
-    return written!;
-  } catch (error) {
-    return { opened: { refusal: error as BelayError } };
-  }
 }
 
 /** A row that no process can take: left in the store, it would be tried again and again. */
