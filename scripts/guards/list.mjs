@@ -55,10 +55,6 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "a command on record is not decided again": ["if (known !== undefined) return { known };", ""],
   "a refused command has another try": ["context.byRow ? given : nextTry(state, given)", "given"],
   "a refused row has no other try": ["context.byRow ? given : nextTry(state, given)", "nextTry(state, given)"],
-  "a stop that met nothing has no other try": [
-    "known?.refused === undefined || isSignal(command)",
-    "known?.refused === undefined",
-  ],
   "a handle waits for calls": ['command.do === "handle" && context.callsRun', "false"],
   "a command with an id is kept": ["isKept(command) || context.byRow ?", "context.byRow ?"],
   "a command by a row is kept": ["isKept(command) || context.byRow ?", "isKept(command) ?"],
@@ -73,7 +69,15 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
     'case "label": {',
   ],
   "too many labels": ["refuseTooMany(state, fact.labels ?? {});", ""],
-  "a stop records itself": ["if (isSignal(command)) return { facts };", ""],
+  "a stop records itself": ["if (isSignal(command) || begins", "if (begins"],
+  "a run records itself": ["|| beginsSegment(command) ||", "||"],
+  "an input records itself": [' || command.do === "input") return { facts };', ") return { facts };"],
+  "an input makes a thread": [
+    'return state.state === "created" ? [stateFact(place, "initialized")] : [];',
+    "return [];",
+  ],
+  "no input after the end": ['if (state === "terminated") throw belayError', "if (false) throw belayError"],
+  "user code judges a command": ["if (prepared?.refusal !== undefined) return", "if (false) return"],
   "other requests that expired end with an answer": [
     "return [fact, ...expiries(place, state, now, new Set([request]))];",
     "void now; return [fact];",
@@ -93,6 +97,72 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "a running thread is named": ['if (state === "running") return', "if (false) return"],
   "a refusal by row is recorded": ['"refusal" in decision ? decision.refusal : undefined)];', "undefined)];"],
   "a handle is for a pause": ['if (state.state !== "paused") throw notNow(state, command);', ""],
+});
+
+const command = inFile(`${runner}/decide/command.ts`, answers, {
+  "a stop that met nothing has no other try": [
+    "known?.refused === undefined || isSignal(command)",
+    "known?.refused === undefined",
+  ],
+});
+
+const begins = [
+  "thread/resume",
+  "thread/lifecycle",
+  "thread/steer",
+  "thread/mail",
+  "thread/drift",
+  "thread/ask-",
+  "thread/handles",
+  "thread/run-id",
+  "thread/stale",
+  "thread/answers",
+  "front/verbs",
+  "front/send-",
+  "front/started",
+  "front/work.test",
+];
+
+const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
+  "a command on record asks no user code": [
+    "if (state.taken?.has(nextTry(state, command).key)) return nothingAsked;",
+    "",
+  ],
+  "a refused run calls no hook": ["judgeRun(state);\n          return", "return"],
+  "a refused resume calls no hook": ["judgeResume(state, command, place);\n          return", "return"],
+  "an input that was withdrawn resumes nothing": [
+    "if (row !== undefined) await refuseIfWithdrawn(preparer, row);",
+    "void refuseIfWithdrawn;",
+  ],
+  "user code judges the answers of a resume": [
+    "for (const [id, answer] of answers) await checkAnswer(preparer, state, id, answer);",
+    "",
+  ],
+  "user code judges words that answer": ["await checkAnswer(preparer, state, only.id, reply);", ""],
+  "only text answers": ['if (parts.some(({ type }) => type !== "text")) {', "if (false) {"],
+  "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== row)", "waiting"],
+  "an agent that changed is refused": ['if (verdict === "refuse" || verdict === false) throw refused();', ""],
+});
+
+const run = inFile(`${runner}/decide/run.ts`, begins, {
+  "a thread that rests otherwise takes no new run": ["  judgeRun(state);\n  const", "  const"],
+  "calls that a failed run left end": ["state.scopes.size === 0 ? [] : callEnds", "true ? [] : callEnds"],
+  "the caller of a run is named": ["return by === undefined ? [] :", "return true || by === undefined ? [] :"],
+});
+
+const resume = inFile(`${runner}/decide/resume.ts`, begins, {
+  "a resume of an earlier segment": ["refuseIfStale(threadId, command, present);", ""],
+  "a worker resumes the pause that it met": ["command.ofPause !== undefined && command.ofPause !== paused", "false"],
+  "a segment that is over": ["if (run?.id !== place.runId || run.segment !== segment) throw", "if (false) throw"],
+  "a token of another pause": ["if (tokenHash !== state.tokenHash) throw", "if (false) throw"],
+  "requests that expired are decided": [
+    "answers.has(request.id) || isExpired(request, now)",
+    "answers.has(request.id)",
+  ],
+  "words for one of several questions": ["if (open.length > 1) throw belayError", "if (false) throw belayError"],
+  "a request that is kept stays": ['open.filter(({ onNewInput }) => onNewInput !== "keep")', "open.slice()"],
+  "a steer is queued once": [".filter(({ id }) => !state.queued?.has(id)),\n  );", ",\n  );"],
+  "code that another process moved is not woken": ["if (state.head !== head) {", "if (false) {"],
 });
 
 const submit = inFile(`${runner}/thread/submit.ts`, answers, {
@@ -116,14 +186,19 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
     "false",
   ],
   "an answer for a worker is not taken here": ['if (toWorker) return { how: "elsewhere" };', ""],
-  "a command on record at rest has its outcome": ['if (decided !== undefined && "known" in decided) {', "if (false) {"],
+  "a command on record at rest has its outcome": [
+    'if ("known" in opened) return { how: "done", outcome: await recorded(thread, command, opened.known) };',
+    "",
+  ],
   "a closed session takes nothing": ["thread.refuseIfClosed();", ""],
   "a command waits for a tenure to open": ["    await tenure.opening;\n    // It reads", "    // It reads"],
   "a busy thread is elsewhere": ['code === "THREAD_BUSY" || (', "false || ("],
   "a row that is gone was consumed": ['(code === "INPUT_WITHDRAWN" && sent)', "false"],
   "another append came first": ['if (code === "STORE_CONFLICT") return "again";', ""],
-  "a refused row is consumed": ['if (sent && code.startsWith("ANSWER_")) await consume(thread, command, refusal);', ""],
-  "user code judges an answer": ['if ("refusal" in prepared) throw prepared.refusal;', ""],
+  "a refused row is consumed": [
+    'if (sent && code.startsWith("ANSWER_")) await consume(thread, command, opened.refusal);',
+    "",
+  ],
 });
 
 const signals = inFile(`${runner}/thread/signal.ts`, stops, {
@@ -233,4 +308,15 @@ export const unproved = [
 ];
 
 /** @type {readonly Guard[]} */
-export const guards = [...decide, ...submit, ...signals, ...atRest, ...take, ...ends];
+export const guards = [
+  ...decide,
+  ...command,
+  ...prepare,
+  ...run,
+  ...resume,
+  ...submit,
+  ...signals,
+  ...atRest,
+  ...take,
+  ...ends,
+];
