@@ -73,33 +73,6 @@ export async function sayAfterStop(speakers: readonly Speaker[], stop: ToldStop)
   return speakers.flatMap(({ host }, i) => said[i]!.map((words, n) => fact(host, words, n)));
 }
 
-/** Does the same for a stop of a thread at rest. The thread is read only if there are hooks. `told` returns undefined if there is nothing to stop. */
-export async function sayOfIdleStop(
-  host: ReplyHost,
-  place: FramePlace,
-  stop: Stop,
-  load: () => Promise<ThreadState>,
-  told: (place: FramePlace, state: ThreadState) => Interrupt | undefined,
-): Promise<readonly Fact[]> {
-  if (host.setup.hooks?.onInterrupt === undefined && !maySpeak(host.agent)) return [];
-  const state = await load();
-  const signal = new StopSignal();
-  signal.raise(stop);
-  // The last segment as the store has it: the session's may be old.
-  const { run } = state;
-  const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
-  const interrupt = told(at, state);
-  if (interrupt === undefined) return [];
-  return sayAfterStop(speakersOf(host, at, state, signal), { interrupt, partialText: "", graceMs: stop.graceMs });
-}
-
-function maySpeak(agent: Definition, seen = new Set<Definition>()): boolean {
-  if (seen.has(agent)) return false;
-  seen.add(agent);
-  const speaks = agent.hooks?.onInterrupt !== undefined || agent.interruptMessage !== undefined;
-  return speaks || agent.children.some((child) => maySpeak(child, seen));
-}
-
 /** Returns the messages of one agent: those of its hooks, or else its default text. */
 async function hear(speaker: Speaker, stop: ToldStop): Promise<readonly Words[]> {
   const said = speaker.hooks.length === 0 ? [] : await hearHooks(speaker, stop);

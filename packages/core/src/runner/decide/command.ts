@@ -99,8 +99,8 @@ export type WakeCommand = Base & { readonly do: "wake"; readonly head: number };
 /** A command that begins a segment, in the process that was asked. */
 export type SegmentCommand = RunCommand | ResumeCommand;
 
-/** A command that begins a tenure of this process. */
-export type OpeningCommand = SegmentCommand | AnswerCommand | WakeCommand;
+/** A command that begins a tenure of this process. A stop of a thread at rest is a tenure of one append. */
+export type OpeningCommand = SegmentCommand | AnswerCommand | WakeCommand | SignalCommand;
 
 export type Command =
   | SignalCommand
@@ -185,6 +185,16 @@ export function signalCommand(
     ...(id !== undefined && { id }),
   };
 }
+
+/** Aims a stop or a pause at the first segment that it meets, unless its caller named one. A termination is for the thread. */
+export function aimedAt(command: SignalCommand, { runId, segment }: Aim): SignalCommand {
+  const { options } = command;
+  if (command.do === "terminate" || runId === undefined) return command;
+  return { ...command, options: { ...options, runId: options.runId ?? runId, segment: options.segment ?? segment } };
+}
+
+/** The segment that a thread is in, or was in last. */
+export type Aim = Pick<InterruptOptions, "runId" | "segment">;
 
 /** Reads the command in a `stop` row. A newer release may send options that this one refuses: stop all the same. */
 export function signalIn({ do: verb = "stop", options }: StopMail, key: string, now: number): SignalCommand {

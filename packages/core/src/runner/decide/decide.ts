@@ -39,7 +39,7 @@ export interface Context {
   /** The agent that begins a segment. */
   readonly agent?: Definition;
   /** The circumstances of a stop, a pause or a termination: those are decided for a thread at rest only. */
-  readonly rest?: Omit<AtRest, "place" | "now">;
+  readonly rest?: Omit<AtRest, "place" | "now" | "said">;
 }
 
 export type Decision =
@@ -147,7 +147,7 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
     case "stop":
     case "pause":
     case "terminate":
-      return signalFacts(state, command, { place, now, ...rest! });
+      return signalFacts(state, command, { place, now, said: prepared.said ?? [], ...rest! });
     case "answer": {
       const { request, answer } = command;
       const fact = answerFact(place, state, request, answer, now, groups);

@@ -49,6 +49,8 @@ export interface Circumstances {
   readonly kept: Stop | undefined;
   /** The caller of pause(). */
   readonly pausedBy: string | undefined;
+  /** The caller of the stop that is in force. */
+  readonly by: string;
   /** The stops to put on record with the end. */
   readonly commands: readonly Fact[];
   /** Calls that were left behind and still run. */
@@ -94,8 +96,9 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   const callsEnd = (cause: Cause, by = "runtime") =>
     callEnds(place, state, cause, { ended: ended.facts, from: circumstances.from, by });
   if (intent === "terminate") {
-    const end = runEnd(place, "terminated", usage);
-    return over(ended, callsEnd("over", "user"), end, commands, stateFact(place, "terminated"));
+    const isUnderWay = state.state === "paused" || state.state === "running";
+    const end = isUnderWay ? [runEnd(place, "terminated", usage)] : nothing;
+    return over(ended, [...callsEnd("over", circumstances.by), ...end], commands, stateFact(place, "terminated"));
   }
   if (ended.how === "completed") {
     // The tree may have changed: some agents on record may not be in it any more.
@@ -104,7 +107,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     const { finish, values, outputKey } = ended;
     const shared = { ...(values && { values }), ...(outputKey !== undefined && { outputKey }) };
     const end = runEnd(place, "completed", usage, { finish, ...recordedOutput(ended), ...shared });
-    return over(ended, closed, end, commands, stateFact(place, "completed"));
+    return over(ended, [...closed, end], commands, stateFact(place, "completed"));
   }
   const move = (to: SessionState, more?: Partial<StateEvent>) => [...commands, stateFact(place, to, more)];
   const ends = (...facts: readonly Fact[]): Ending => ({
@@ -223,9 +226,9 @@ function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
 }
 
 /** Ends the run. */
-function over({ facts }: Ended, closed: readonly Fact[], end: Fact, commands: readonly Fact[], state: Fact): Ending {
-  const tail = closed.length + commands.length + 2;
-  return { facts: [...facts, ...closed, end, ...commands, state], tail, pause: undefined };
+function over({ facts }: Ended, ends: readonly Fact[], commands: readonly Fact[], state: Fact): Ending {
+  const tail = ends.length + commands.length + 1;
+  return { facts: [...facts, ...ends, ...commands, state], tail, pause: undefined };
 }
 
 /** Returns a handle on a pause, and the part of its token that is recorded. */

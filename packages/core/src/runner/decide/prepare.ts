@@ -13,19 +13,24 @@ import { vouched } from "../../interrupt/vouched.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import type { readInput } from "../given/input.ts";
+import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
-import { beginsSegment, type Command, nextTry, type ResumeCommand } from "./command.ts";
+import { aimedAt, beginsSegment, type Command, nextTry, type ResumeCommand } from "./command.ts";
 import { driftFact } from "./facts.ts";
 import { steersFor } from "./mail.ts";
+import { placeIn } from "./place-in.ts";
 import { nothingAsked, type Prepared } from "./prepared.ts";
 import { inputHooks } from "./reply-input.ts";
 import { effectOf, judgeResume, undecided } from "./resume.ts";
 import { judgeRun } from "./run.ts";
+import { stopAtRest } from "./signal.ts";
 
 type Inputs = ReturnType<typeof readInput>;
 
 export interface Preparer extends AnswerChecker {
   readonly key: ThreadKey;
+  /** Calls that were left behind and still run. */
+  readonly behind: readonly string[];
 }
 
 /** Prepares a command for a state of the thread. */
@@ -34,6 +39,7 @@ export type Prepare = (state: ThreadState) => Promise<Prepared>;
 /** Returns the function that prepares a command. Hooks on its input are called once, however often it has to be decided. */
 export function preparing(preparer: Preparer, command: Command, place: FramePlace, signal: StopSignal): Prepare {
   const hooked = beginsSegment(command) ? inputHooks(preparer, place, command.inputs) : () => [];
+  let said: Promise<readonly Fact[]> | undefined;
   return async (state) => {
     // What is on record is not asked again.
     if (state.taken?.has(nextTry(state, command).key)) return nothingAsked;
@@ -48,6 +54,15 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
         case "resume":
           judgeResume(state, command, place);
           return await prepareResume(preparer, place, state, command, () => hooked(signal));
+        case "stop": {
+          const { behind: late, setup } = preparer;
+          const at = placeIn(state, place);
+          const asked = command.stop;
+          const interrupt = stopAtRest(state, aimedAt(command, at), { place: at, asked, late, now: setup.clock.now() });
+          const stop = interrupt && { interrupt, partialText: "", graceMs: asked.graceMs };
+          if (stop !== undefined) said ??= sayAfterStop(speakersOf(preparer, at, state, signal), stop);
+          return { ...nothingAsked, said: (await said) ?? [] };
+        }
         default:
           return nothingAsked;
       }

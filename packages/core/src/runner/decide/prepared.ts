@@ -16,6 +16,8 @@ export interface Prepared {
   readonly drifted: readonly Fact[];
   /** The steers that no agent has read. */
   readonly unread: readonly Known<InputMail>[];
+  /** The messages of `onInterrupt` hooks after a stop of a thread at rest. */
+  readonly said?: readonly Fact[];
 }
 
 /** There was nothing to ask. */

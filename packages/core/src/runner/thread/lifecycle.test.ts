@@ -170,7 +170,7 @@ describe("the lifecycle of a session", () => {
     }
   });
 
-  it("D1, Q3: terminate() ends it also if an answer is faster, and stops the call that the answer lets run", async () => {
+  it("D1, Q3: terminate() ends it also if an answer in another process is faster, and stops the call that the answer lets run", async () => {
     const [asked, go, begun] = [gate(), gate(), gate()];
     const store = memoryStore();
     let isHeld = false;
@@ -190,10 +190,11 @@ describe("the lifecycle of a session", () => {
     );
     const kit = await openKit([[{ call: "pay", id: "p" }]], { store: heldStore(store, { before }), tools: [pay] });
     await kit.session.run("a").result;
+    const other = await openKit([], { store, tools: [pay] });
     isHeld = true;
     const ended = kit.session.terminate();
     await asked.opened;
-    expect(await kit.session.answer(kit.session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
+    expect(await other.session.answer(kit.session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
     await begun.opened;
     go.open();
     await ended;

@@ -12,8 +12,7 @@ import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
-import type { AnswerCommand, SegmentCommand, WakeCommand } from "../decide/command.ts";
-import type { Receipt } from "../decide/ending.ts";
+import type { OpeningCommand, SegmentCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import type { Feed } from "../read/feed.ts";
@@ -46,16 +45,6 @@ export interface SessionHost {
   ahead(threadId: string): readonly Promise<void>[];
 }
 
-/** A stop of a thread at rest that is being written. Another stop of the same segment joins it. */
-export interface RestingStop {
-  readonly runId: string | undefined;
-  readonly segment: number;
-  /** Resolves to undefined if the thread has to be looked at again. */
-  readonly receipt: Promise<Receipt | undefined>;
-  /** True if no grace is left. */
-  forced: boolean;
-}
-
 export class LiveThread implements TenureHost, HotHost {
   readonly host: SessionHost;
   readonly setup: RunnerSetup;
@@ -74,8 +63,6 @@ export class LiveThread implements TenureHost, HotHost {
   readonly hot: HotSession;
   /** The schemas of the answers that this code takes, by request. */
   readonly schemas = new AnswerSchemas();
-  /** The stop of the thread at rest that is being written. */
-  stopping: RestingStop | undefined;
   /** Settles when the session is closed. Undefined until close() is called. */
   closing: Promise<void> | undefined;
   /** True if the thread was deleted. */
@@ -181,8 +168,8 @@ export class LiveThread implements TenureHost, HotHost {
     return tenure.run;
   }
 
-  /** Begins a tenure for answered calls. `byRow`: the append that begins it consumes the row of the command. */
-  startCalls(command: AnswerCommand | WakeCommand, byRow = false): Tenure {
+  /** Begins a tenure for answered calls, or for a stop. `byRow`: the append that begins it consumes the row of the command. */
+  startAtRest(command: Exclude<OpeningCommand, SegmentCommand>, byRow = false): Tenure {
     const tenure = this.#tenureFor(this.resting(), { command, byRow });
     this.tenure = tenure;
     void tenure.start();
@@ -295,7 +282,7 @@ export class LiveThread implements TenureHost, HotHost {
     }
     if (this.closing !== undefined || !this.host.accepts()) return;
     const key = `wake:${this.setup.clock.id()}`;
-    const tenure = this.startCalls({ do: "wake", key, by: "runtime", head: this.hot.head });
+    const tenure = this.startAtRest({ do: "wake", key, by: "runtime", head: this.hot.head });
     // Another process has the thread, and begins the code again from its record.
     void tenure.opening.then((opened) => "refusal" in opened && this.hot.dropAll());
   }

@@ -1,5 +1,5 @@
 // stop, pause and terminate: the commands that end a segment. They meet a thread in the same three places as any command:
-// running here, at rest, running elsewhere. Invariants:
+// running here, at rest, running elsewhere. A stop of a thread at rest is a tenure, which other stops join. Invariants:
 // 1. The signal of a run in this process is set before this returns (S1).
 // 2. A stop and a pause are for the present segment at their call, or for one whose run or resume was called
 //    before. A later segment is deliberate (S2). A termination is for the thread.
@@ -8,24 +8,20 @@
 
 import type { Clock } from "../../clock.ts";
 import { type BelayError, belayError } from "../../error.ts";
-import type { Fact } from "../../event.ts";
-import type { FramePlace } from "../../frame.ts";
-import { isRequest } from "../../interrupt/interrupt.ts";
 import { decode } from "../../journal/codec.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import type { Loaded, ThreadKey } from "../../store/store.ts";
-import { sayOfIdleStop } from "../decide/after-stop.ts";
-import type { SignalCommand } from "../decide/command.ts";
-import { decide, outcomeOf } from "../decide/decide.ts";
+import type { Loaded } from "../../store/store.ts";
+import { type Aim, aimedAt, type SignalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { nothingStopped } from "../decide/receipt.ts";
-import { joinedFacts, stopAtRest } from "../decide/signal.ts";
+import { joinedFacts } from "../decide/signal.ts";
 import { isStale, refuseIfStale } from "../decide/stale.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { folded, recorded } from "./outcome.ts";
 import { stopElsewhere } from "./stop-elsewhere.ts";
+import type { Tenure } from "./tenure.ts";
 
 /** How long a stop waits for a resume that was asked for before it: the store need not answer at all. */
 const BEGIN_MS = 1_000;
@@ -34,16 +30,12 @@ const BEGIN_MS = 1_000;
 interface Order {
   readonly door: Door;
   command: SignalCommand;
-  /** The segment that it has met first. A stop and a pause are for that one. */
-  aim?: Place;
+  /** The segment that it has met first. */
+  aim?: Aim;
   /** The runs and resumes that were asked for before it and have not begun. */
   readonly ahead: Promise<void>[];
   /** The receipts of the work in this process that it has met. */
   readonly met: Promise<Receipt>[];
-  /** The messages of hooks, which are called once, however often the stop has to be written. */
-  said?: readonly Fact[];
-  /** True if it was to be written once. */
-  isTried: boolean;
   isSent: boolean;
   isOnRecord: boolean;
 }
@@ -51,10 +43,10 @@ interface Order {
 /** Applies a stop, a pause or a termination, wherever the thread is. Resolves to the receipt when that is on record. */
 export async function signal(door: Door, command: SignalCommand): Promise<Receipt> {
   const ahead = command.do === "terminate" ? [] : [...door.ahead()];
-  const order: Order = { door, command, ahead, met: [], isTried: false, isSent: false, isOnRecord: false };
+  const order: Order = { door, command, ahead, met: [], isSent: false, isOnRecord: false };
   for (;;) {
     const { thread } = door;
-    const isHere = thread !== undefined && (thread.tenure !== undefined || ahead.length > 0);
+    const isHere = thread !== undefined && (thread.isWriting || ahead.length > 0 || !thread.isElsewhere);
     const found = (isHere ? await here(order, thread) : undefined) ?? (await there(order));
     if (found === undefined) continue;
     const receipt = await best(order.met, found);
@@ -64,146 +56,70 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
   }
 }
 
-/** Stops the work in this process. Resolves to undefined if there is none, or if it ended before it read the stop. */
+/** Stops the thread in this process. Resolves to undefined if another process has it, or if its work ended before it read the stop. */
 async function here(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
   const { command, ahead, met } = order;
   const { tenure, running } = thread;
-  const { options } = command;
   const at = running?.run ?? thread.standing;
-  const taken = takenIn(command, () => running?.state ?? thread.recall.now());
-  if (taken !== undefined) return recorded(thread, command, taken);
-  if (ahead.length > 0 && running === undefined && options.segment !== at.segment) {
+  if (ahead.length > 0 && running === undefined && command.options.segment !== at.segment) {
     // The resume ahead of it begins another segment. Answered calls end at once.
     if (command.do === "stop" && tenure !== undefined) met.push(tenure.stop(command));
     await begun(ahead, thread.setup.clock);
     return here(order, thread);
   }
   if (command.do === "terminate") thread.refuseIfClosed();
-  const isMissed = isStopStale(thread.key, command, at, thread.state) || (tenure?.hasMissed(command.key) ?? false);
-  if (isMissed) return nothingAt(order, at);
-  if (tenure === undefined) return undefined;
+  return tenure === undefined ? atRest(order, thread) : underWay(order, thread, tenure, at);
+}
+
+/** Stops a tenure. Resolves to undefined if it ended before it read the stop. */
+async function underWay(order: Order, thread: LiveThread, tenure: Tenure, at: Aim): Promise<Receipt | undefined> {
+  const { command } = order;
+  const taken = takenIn(command, () => tenure.state ?? thread.recall.now());
+  if (taken !== undefined) return recorded(thread, command, taken);
+  const isForOther = isForAnother(order, at, thread.state) || tenure.hasMissed(command.key);
+  if (isForOther) return nothingAt(order, at);
   const receipt = await tenure.stop(command);
   if (command.do === "terminate" ? thread.state === "terminated" : receipt.accepted) return receipt;
-  met.push(Promise.resolve(receipt));
+  order.met.push(Promise.resolve(receipt));
   aim(order, tenure.state === undefined ? thread.standing : receipt);
   return undefined;
 }
 
-/** Stops a thread that rests, or that another process runs. Resolves to undefined if the thread has to be looked at again. */
+/** Stops a thread at rest by one append. Resolves to undefined if another process has it. */
+async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
+  const tenure = thread.startAtRest(order.command);
+  const opened = await tenure.opening;
+  const command = tenure.command as SignalCommand;
+  order.command = command;
+  aim(order, thread.standing);
+  if ("known" in opened) return recorded(thread, command, opened.known);
+  if ("facts" in opened) return tenure.receipt;
+  const { code } = opened.refusal;
+  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT") return undefined;
+  const meetsNothing =
+    command.do === "terminate" ? order.isSent && thread.state === "terminated" : code === "INVALID_STATE";
+  if (meetsNothing) return nothingAt(order, thread.standing);
+  throw opened.refusal;
+}
+
+/** Looks at the thread in the store, and stops it if another process runs it. Resolves to undefined if it has to be looked at again. */
 async function there(order: Order): Promise<Receipt | undefined> {
   const { door } = order;
-  const { thread, setup, key } = door;
-  // If it is to be written, its append finds out whether another process has the thread.
-  if (
-    !order.isTried &&
-    thread !== undefined &&
-    (order.command.do === "terminate" || withdraws(order.command, thread))
-  ) {
-    order.isTried = true;
-    return door.here((rests) => atRest(order, rests, 0));
-  }
+  const { setup, key } = door;
   // Read in the tick of the call: the stop is for the present segment.
   const loaded = await loadThread(setup.store, key, order.command.id === undefined ? "rest" : undefined);
-  if (loaded === undefined && thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
-  const { lease, state = "created", head = 0 } = loaded?.row ?? {};
-  const at = loaded === undefined ? thread!.standing : endOf(loaded);
+  if (loaded === undefined && door.thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
+  if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
+  const at = endOf(loaded);
   const command = aim(order, at);
-  const taken = takenIn(command, () => folded(key.threadId, loaded?.lines ?? []));
+  const taken = takenIn(command, () => folded(key.threadId, loaded.lines));
   if (taken !== undefined) return recorded(door, command, taken);
-  if (door.thread?.tenure !== undefined) return undefined;
-  if (order.isSent && state === "terminated") {
-    await thread?.refresh();
-    return nothingAt(order, at);
-  }
-  if (lease === undefined) return door.here((rests) => atRest(order, rests, head));
-  if (isStopStale(key, command, at, state)) return nothingAt(order, at);
+  if (door.thread?.isWriting) return undefined;
+  if (isForAnother(order, at, loaded.row.state)) return nothingAt(order, at);
   order.isSent = true;
-  const { receipt, isOnRecord } = await stopElsewhere(setup, key, command, loaded!.row, at);
+  const { receipt, isOnRecord } = await stopElsewhere(setup, key, command, loaded.row, at);
   order.isOnRecord = isOnRecord;
   return command.do === "terminate" ? undefined : receipt;
-}
-
-/** Stops a thread at rest by one append. Resolves to undefined if another append came first. */
-async function atRest(order: Order, thread: LiveThread, head: number): Promise<Receipt | undefined> {
-  const { command } = order;
-  const { do: verb, options } = command;
-  if (verb === "terminate") thread.refuseIfClosed();
-  if (head > thread.standing.head) await thread.refresh();
-  if (thread.isWriting) return undefined;
-  const { standing, stopping, hot } = thread;
-  const { force = false } = options;
-  // Also for the processes that an earlier stop or termination waits for.
-  if (force) hot.force();
-  if (verb === "terminate" && force && thread.state === "terminated" && hot.gone !== undefined) {
-    await hot.gone;
-    return nothingAt(order, standing);
-  }
-  const isDue = withdraws(command, thread);
-  // All stops of one pause are one stop (S2).
-  if (isDue && stopping !== undefined && !isStale(stopping, standing)) {
-    stopping.forced ||= force;
-    return stopping.receipt;
-  }
-  const isRecorded = verb === "terminate" || (command.id !== undefined && standing.state !== "created");
-  if (!isDue && !isRecorded) return nothingAt(order, standing);
-  const { runId, segment } = standing;
-  const begins = { runId, segment, forced: force };
-  const receipt = write(order, thread, begins);
-  if (!isDue) return receipt;
-  thread.stopping = Object.assign(begins, { receipt });
-  return receipt.finally(() => {
-    if (thread.stopping === begins) thread.stopping = undefined;
-  });
-}
-
-/** True if the thread, as this process knows it, rests with open requests that the stop withdraws, or another stop does just now. */
-function withdraws({ do: verb, stop, options }: SignalCommand, { state, standing, stopping }: LiveThread): boolean {
-  if (verb !== "stop" || stop.keepsRequests || isStale(options, standing)) return false;
-  return stopping !== undefined || (state === "paused" && standing.interrupts.some(isRequest));
-}
-
-/** Appends the stop. Resolves when the processes of the code that it ends are gone. */
-async function write(
-  order: Order,
-  thread: LiveThread,
-  stopping: { readonly forced: boolean },
-): Promise<Receipt | undefined> {
-  const { clock, groups, tokenTtlMs } = thread.setup;
-  const { agent, behind, hot } = thread;
-  const read = () => thread.recall.load(true);
-  const interrupt = (place: FramePlace, state: ThreadState) =>
-    stopAtRest(state, aim(order, place), { place, late: [...behind], now: clock.now() });
-  let wrote: Wrote = { facts: [] };
-  try {
-    const { do: verb, stop } = order.command;
-    order.said ??= verb === "stop" ? await sayOfIdleStop(thread, thread.resting(), stop, read, interrupt) : [];
-    await thread.append((place, state) => {
-      const rest = { agent, tokenTtlMs, late: [...behind], said: order.said ?? [] };
-      const context = { place, now: clock.now(), groups, callsRun: false, byRow: false, rest };
-      const decision = decide(state, aim(order, place), context);
-      if ("refusal" in decision) throw decision.refusal;
-      wrote = "facts" in decision ? { state, facts: decision.facts } : { facts: [] };
-      return wrote.facts;
-    });
-  } catch (error) {
-    const { code } = error as Partial<BelayError>;
-    if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
-    return undefined;
-  }
-  // Its last request was answered, and the call may run by now. Or another process has recorded the same command.
-  if (wrote.state === undefined || wrote.facts.length === 0) return undefined;
-  const receipt = outcomeOf(order.command, wrote.state, wrote.facts);
-  if (!receipt.accepted && order.command.do !== "terminate") return nothingAt(order, receipt);
-  hot.dropAll();
-  if (stopping.forced) hot.force();
-  await hot.gone;
-  return receipt;
-}
-
-/** The state that a stop was written to, and its facts. */
-interface Wrote {
-  readonly state?: ThreadState;
-  readonly facts: readonly Fact[];
 }
 
 /** Waits until the first resume ahead of a stop has begun or was refused. A store need not answer at all: a second at most. */
@@ -247,43 +163,27 @@ async function best(met: readonly Promise<Receipt>[], last: Receipt): Promise<Re
   return receipts.find(({ accepted }) => accepted) ?? receipts.at(-1) ?? last;
 }
 
-/** The segment that a thread is in, or was in last. */
-interface Place {
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
-}
-
-function endOf({ row, lines }: Loaded): Place {
+function endOf({ row, lines }: Loaded): Aim {
   const last = lines.at(-1);
   return last === undefined ? {} : decode(row.threadId, last, () => null).at(-1)!;
 }
 
-/** Aims it at the first segment that it meets, unless its caller named one. A termination is for the thread. */
-function aim(order: Order, { runId, segment }: Place): SignalCommand {
-  const { command } = order;
-  if (command.do === "terminate" || order.aim !== undefined || runId === undefined) return command;
-  const { options } = command;
-  order.aim = { runId, segment };
-  order.command = {
-    ...command,
-    options: { ...options, runId: options.runId ?? runId, segment: options.segment ?? segment },
-  };
+/** Aims the stop at the first segment that it meets. */
+function aim(order: Order, { runId, segment }: Aim): SignalCommand {
+  if (runId !== undefined) order.aim ??= { runId, segment };
+  order.command = aimedAt(order.command, { runId, segment });
   return order.command;
 }
 
 /** True if the stop is for another segment. Throws STALE for a termination. */
-function isStopStale(
-  { threadId }: ThreadKey,
-  { do: verb, options }: SignalCommand,
-  { runId, segment = 0 }: Place,
-  state: string,
-): boolean {
-  if (verb === "terminate") refuseIfStale(threadId, options, { runId, segment, state });
+function isForAnother({ door, command }: Order, { runId, segment = 0 }: Aim, state: string): boolean {
+  const { do: verb, options } = command;
+  if (verb === "terminate") refuseIfStale(door.key.threadId, options, { runId, segment, state });
   return isStale(options, { runId, segment });
 }
 
 /** The receipt of a stop that met nothing: in its segment, or in the present one. */
-function nothingAt(order: Order, at: Place): Receipt {
+function nothingAt(order: Order, at: Aim): Receipt {
   const { runId, segment } = order.aim ?? at;
   return nothingStopped(runId, runId === undefined ? undefined : segment);
 }

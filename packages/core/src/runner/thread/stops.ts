@@ -135,8 +135,9 @@ export class Stops {
   atEnd(
     place: FramePlace,
     isAsked: boolean,
-  ): Pick<Circumstances, "intent" | "asked" | "kept" | "pausedBy" | "commands"> {
+  ): Pick<Circumstances, "intent" | "asked" | "kept" | "pausedBy" | "by" | "commands"> {
     const asked = this.#asked;
+    const by = this.signal.stop?.by ?? "user";
     const isStopped = asked !== undefined || this.#pausedBy !== undefined;
     const commands = [...this.#commands].map(([key, { by, refusal }]) => commandFact(place, { key, by }, refusal));
     // A stop or a pause is recorded as such, also if the thread is closed at the same time.
@@ -145,10 +146,10 @@ export class Stops {
     // A stop that keeps requests, and finds some, is recorded as a pause.
     if (isAsked && asked?.keepsRequests) {
       this.#keeps = true;
-      return { intent, asked: undefined, kept: asked, pausedBy: asked.by, commands };
+      return { intent, asked: undefined, kept: asked, pausedBy: asked.by, by, commands };
     }
     this.#keeps = isAsked && asked === undefined && this.#pausedBy !== undefined;
-    return { intent, asked, kept: undefined, pausedBy: this.#pausedBy, commands };
+    return { intent, asked, kept: undefined, pausedBy: this.#pausedBy, by, commands };
   }
 
   /** Hands out the receipt. No deadline is due any more. */

@@ -95,7 +95,7 @@ async function submitHere<C extends Command>(
     }
     await tenure.opening;
     // It reads its rows itself: taken twice, the row would be gone the second time.
-    if (sent && tenure.state !== undefined) return { how: "elsewhere" };
+    if (sent && tenure.readsRows) return { how: "elsewhere" };
     const taken = await tenure.take(command);
     if (taken !== undefined) {
       const outcome = "known" in taken ? await recorded(thread, command, taken.known) : taken.outcome;

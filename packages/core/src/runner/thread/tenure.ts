@@ -1,5 +1,5 @@
 // The time in which this process holds the lease of a thread. It takes the lease, runs the agent or only the answered
-// calls, records the end, and returns the lease. Invariants:
+// calls, records the end, and returns the lease. A stop of a thread at rest does all of that in one append. Invariants:
 // 1. The code that ends it ends the Run and every receipt handed out for it. Every end is idempotent.
 // 2. Input is appended first, then the stop counts: a stop in the same tick costs no model request.
 // 3. The receipt of a stop comes when the work has stopped and that is recorded (X3).
@@ -21,8 +21,10 @@ import { runReply } from "../../reply.ts";
 import type { Change, Command as Row } from "../../store/store.ts";
 import { sayAfterStop, speakersOf } from "../decide/after-stop.ts";
 import {
+  aimedAt,
   beginsSegment,
   type Command,
+  isSignal,
   type OpeningCommand,
   type SignalCommand,
   signalCommand,
@@ -50,6 +52,7 @@ import {
 } from "../decide/ending.ts";
 import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
+import { placeIn } from "../decide/place-in.ts";
 import { type Prepare, preparing } from "../decide/prepare.ts";
 import type { Prepared } from "../decide/prepared.ts";
 import { isStale } from "../decide/stale.ts";
@@ -76,6 +79,8 @@ export interface TenureHost extends DeskHost {
   letGo(fence?: number): Promise<void>;
   /** True while there is such a lease. */
   readonly isHolding: boolean;
+  /** Reads the thread if another process has written to it. */
+  lookAgain(): Promise<void>;
 }
 
 export interface TenureOptions {
@@ -115,7 +120,7 @@ export class Tenure {
   readonly #host: TenureHost;
   #place: FramePlace;
   readonly run: LiveRun;
-  readonly #asked: TenureOptions;
+  #asked: TenureOptions;
   readonly #prepare: Prepare;
   readonly #stops: Stops;
   /** Resolves when the tenure is on record, or its command is refused or known. */
@@ -154,6 +159,7 @@ export class Tenure {
       (command) => void this.take(command, true).catch(() => {}),
       (damage) => report({ place: this.#place, desk: host.setup }, damage),
     );
+    if (isSignal(asked.command)) void this.#stops.take(asked.command);
     if (asked.byRow) this.#mailbox.rows.add(asked.command.key);
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
@@ -192,6 +198,7 @@ export class Tenure {
       const closed = this.#stops.intent === "close" && error instanceof UserInterrupt;
       return this.#fail(closed ? belayError("SESSION_CLOSED", { threadId: key.threadId }) : storeError(key, error));
     }
+    if (isSignal(this.command)) return this.#rest(state);
     let ended = await this.#runToEnd(state);
     let said: readonly Fact[] = [];
     const speakers = this.#speakers(ended, state);
@@ -199,6 +206,18 @@ export class Tenure {
     const { gone } = this.#host.hot;
     if (gone !== undefined && this.#stops.signal.stop !== undefined) await this.#untilGone(gone);
     if (!this.#over) this.#close(ended, state, said);
+  }
+
+  /** Ends the code that waited in a thread at rest: the stop is on record, and the lease is returned. */
+  async #rest(state: ThreadState): Promise<void> {
+    const { hot } = this.#host;
+    const opened = await this.opening;
+    const receipt = outcomeOf(this.command, state, "facts" in opened ? opened.facts : []) as Receipt;
+    if (receipt.accepted || state.state === "terminated") hot.dropAll();
+    if (hot.gone !== undefined) await this.#untilGone(hot.gone);
+    this.#finish(state, undefined, receipt);
+    // Another process may have written since.
+    void this.#host.lookAgain();
   }
 
   /** Waits for the processes of parked calls to end: the receipt of a stop comes after that. */
@@ -318,16 +337,22 @@ export class Tenure {
     const { agent, setup } = this.#host;
     const { clock, groups } = setup;
     const callsRun = !this.mayCallModel && this.#drive !== undefined;
-    return { place: this.#place, now: clock.now(), groups, agent, prepared, callsRun, byRow };
+    const context = { place: this.#place, now: clock.now(), groups, agent, prepared, callsRun, byRow };
+    if (!isSignal(this.command)) return context;
+    const rest = { agent, tokenTtlMs: setup.tokenTtlMs, late: this.#late, ...this.#stops.atEnd(this.#place, false) };
+    return { ...context, rest };
   }
 
   async #open(): Promise<ThreadState> {
     const host = this.#host;
     if (host.isHolding) await host.letGo();
+    const isStop = isSignal(this.command);
+    const isWhole = isStop || this.mayCallModel;
     let begins: readonly Fact[] = [];
-    let state = await host.load(false, this.mayCallModel);
+    let state = await host.load(isStop, isWhole);
     for (let tries = 1; ; tries++) {
-      if (this.#stops.intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
+      if (this.#stops.intent === "close" && !isStop)
+        throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       let begun: Begun;
       try {
         begun = await this.#begin(state);
@@ -346,7 +371,7 @@ export class Tenure {
       });
       const from = state.head;
       this.#from = from;
-      const refusal = await drive.writer.open(facts, () => {
+      const taken = () => {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
@@ -354,7 +379,9 @@ export class Tenure {
         host.opened(this, state);
         this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
         begins = facts;
-      });
+      };
+      this.#closing = isStop;
+      const refusal = await drive.writer.open(facts, taken, isStop);
       if (refusal === undefined) break;
       if (refusal.why === "busy") {
         state = await this.#whenFree(busy(host.key.threadId, refusal.owner, refusal.until));
@@ -369,10 +396,12 @@ export class Tenure {
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
       }
-      state = await host.load(true, this.mayCallModel);
+      state = await host.load(true, isWhole);
     }
-    this.#openMail();
-    if (this.#drive!.writer.mail) await this.#mailbox.look();
+    if (!isStop) {
+      this.#openMail();
+      if (this.#drive!.writer.mail) await this.#mailbox.look();
+    }
     this.#opened({ facts: begins });
     return state;
   }
@@ -427,6 +456,16 @@ export class Tenure {
     if (!isMissed && !this.#over) void this.stop(command);
   }
 
+  /** The receipt that all of its stops share. */
+  get receipt(): Promise<Receipt> {
+    return this.#stops.receipt;
+  }
+
+  /** True while it reads the rows that are sent to the thread. */
+  get readsRows(): boolean {
+    return this.#unwatch !== undefined;
+  }
+
   /** Returns true if the stop with this key was for an earlier segment. Sent again, it is not for this one either. */
   hasMissed(key: string): boolean {
     return this.#stops.hasMissed(key);
@@ -457,18 +496,14 @@ export class Tenure {
   }
 
   async #decide(state: ThreadState): Promise<Begun> {
-    this.#place = this.#at(state);
+    if (!this.mayCallModel) this.#place = placeIn(state, this.#place);
+    const { command } = this;
+    if (isSignal(command)) this.#asked = { ...this.#asked, command: aimedAt(command, this.#place) };
     const prepared = await this.#prepare(state);
     const decision = decide(state, this.command, this.#context(prepared, this.#asked.byRow ?? false));
     if ("refusal" in decision) throw decision.refusal;
     if ("known" in decision) throw new OnRecord(decision.known);
     return { facts: "facts" in decision ? decision.facts : [], state };
-  }
-
-  /** Returns its place. Answered calls run in the last segment of the thread, which may have changed since. */
-  #at({ run }: ThreadState): FramePlace {
-    if (this.mayCallModel || run === undefined) return this.#place;
-    return { ...this.#place, runId: run.id, segment: run.segment };
   }
 
   #runAgent(state: ThreadState): Promise<Ended> {
@@ -509,6 +544,7 @@ export class Tenure {
   async precede(next: Tenure): Promise<void> {
     this.next = next;
     await this.over;
+    if (isSignal(this.command)) return next.start();
     const result = await this.run.result;
     const isOver = result.status === "terminated" || (result.status === "interrupted" && !saysSomething(next.command));
     if (next.#stops.signal.stop === undefined || !isOver) return next.start();
@@ -525,7 +561,7 @@ export class Tenure {
   /** Renews the lease; a lost one ends the tenure. Resolves to an error if the store does not say whether it is lost. */
   async renew(): Promise<BelayError | undefined> {
     const drive = this.#drive;
-    if (drive === undefined || this.#over) return undefined;
+    if (drive === undefined || this.#over || isSignal(this.command)) return undefined;
     const { store, leaseTtlMs } = this.#host.setup;
     let kept: boolean;
     try {
@@ -551,7 +587,7 @@ export class Tenure {
     let cut = ended;
     let ending: Ending | undefined;
     const make = (): readonly Fact[] => {
-      const { intent, asked, kept, pausedBy, commands } = this.#stops.atEnd(place, isAsked(state, ended.facts));
+      const { intent, asked, kept, pausedBy, by, commands } = this.#stops.atEnd(place, isAsked(state, ended.facts));
       stops = { intent, asked };
       cut = kept === undefined ? ended : leftOpen(ended, state);
       // Written out: every run ends here, and spreads cost as much as the rest of its end.
@@ -561,6 +597,7 @@ export class Tenure {
         asked,
         kept,
         pausedBy,
+        by,
         commands,
         late: this.#late,
         said,
@@ -615,7 +652,7 @@ export class Tenure {
   /** Ends it without a result: its command was taken before, under the same key. */
   #follow(known: Taken): void {
     this.#finish(undefined, undefined, receiptOf(undefined, this.#place, this.#late));
-    this.#host.follow(known, this.run);
+    if (this.mayCallModel) this.#host.follow(known, this.run);
     this.#host.feed.lookAgain();
     this.#opened({ known });
   }

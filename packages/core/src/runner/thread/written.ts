@@ -18,7 +18,7 @@ export interface Written {
 /** Writes the facts of a command. An answer begins a tenure, for the call that it lets run. */
 export async function written(thread: LiveThread, command: Command, byRow: boolean): Promise<Written> {
   if (command.do === "answer") {
-    const tenure = thread.startCalls(command, byRow);
+    const tenure = thread.startAtRest(command, byRow);
     return { opened: await tenure.opening, state: tenure.state };
   }
   const { clock, groups } = thread.setup;
