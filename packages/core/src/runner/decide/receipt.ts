@@ -11,6 +11,12 @@ export function nothingStopped(runId: string | undefined, segment: number | unde
   return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
 }
 
+/** Returns the receipt of a stop that met work more than once: the last one, unless only an earlier one was accepted. */
+export async function bestOf(earlier: readonly Promise<Receipt>[], last: Receipt): Promise<Receipt> {
+  if (last.accepted) return last;
+  return (await Promise.all(earlier)).find(({ accepted }) => accepted) ?? last;
+}
+
 /** Returns the receipt of the stop that was taken there. `facts` are those of its segment at least. */
 export function receiptIn({ runId, segment, seq, refused }: Met, facts: readonly Fact[]): Receipt {
   const nothing = nothingStopped(runId, segment);

@@ -13,7 +13,7 @@ import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { Loaded } from "../../store/store.ts";
 import { type Aim, aimedAt, type SignalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
-import { nothingStopped } from "../decide/receipt.ts";
+import { bestOf, nothingStopped } from "../decide/receipt.ts";
 import { joinedFacts } from "../decide/signal.ts";
 import { isStale, refuseIfStale } from "../decide/stale.ts";
 import { loadThread } from "../read/read-facts.ts";
@@ -49,7 +49,7 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
     const isHere = thread !== undefined && (thread.isWriting || ahead.length > 0 || !thread.isElsewhere);
     const found = (isHere ? await here(order, thread) : undefined) ?? (await there(order));
     if (found === undefined) continue;
-    const receipt = await best(order.met, found);
+    const receipt = await bestOf(order.met, found);
     if (receipt.accepted) await putOnRecord(order, receipt);
     const late = new Set([...receipt.late, ...(door.thread?.behind ?? [])]);
     return late.size === receipt.late.length ? receipt : { ...receipt, late: [...late] };
@@ -74,10 +74,13 @@ async function here(order: Order, thread: LiveThread): Promise<Receipt | undefin
 /** Stops a tenure. Resolves to undefined if it ended before it read the stop. */
 async function underWay(order: Order, thread: LiveThread, tenure: Tenure, at: Aim): Promise<Receipt | undefined> {
   const { command } = order;
-  const taken = takenIn(command, () => tenure.state ?? thread.recall.now());
-  if (taken !== undefined) return recorded(thread, command, taken);
-  const isForOther = isForAnother(order, at, thread.state) || tenure.hasMissed(command.key);
-  if (isForOther) return nothingAt(order, at);
+  const known = settled(
+    order,
+    { runId: at.runId, segment: at.segment, state: thread.state },
+    () => tenure.state ?? thread.recall.now(),
+  );
+  if (known !== undefined) return known;
+  if (tenure.hasMissed(command.key)) return nothingAt(order, at);
   const receipt = await tenure.stop(command);
   if (command.do === "terminate" ? thread.state === "terminated" : receipt.accepted) return receipt;
   order.met.push(Promise.resolve(receipt));
@@ -95,7 +98,9 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   if ("known" in opened) return recorded(thread, command, opened.known);
   if ("facts" in opened) return tenure.receipt;
   const { code } = opened.refusal;
-  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT") return undefined;
+  // A thread that was deleted may have been made again under the same name.
+  const isOther = thread.isGone && order.door.thread !== thread;
+  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT" || isOther) return undefined;
   const meetsNothing =
     command.do === "terminate" ? order.isSent && thread.state === "terminated" : code === "INVALID_STATE";
   if (meetsNothing) return nothingAt(order, thread.standing);
@@ -112,10 +117,9 @@ async function there(order: Order): Promise<Receipt | undefined> {
   if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
   const at = endOf(loaded);
   const command = aim(order, at);
-  const taken = takenIn(command, () => folded(key.threadId, loaded.lines));
-  if (taken !== undefined) return recorded(door, command, taken);
-  if (door.thread?.isWriting) return undefined;
-  if (isForAnother(order, at, loaded.row.state)) return nothingAt(order, at);
+  const { state } = loaded.row;
+  const known = settled(order, { ...at, state }, () => folded(key.threadId, loaded.lines));
+  if (known !== undefined || door.thread?.isWriting) return known;
   order.isSent = true;
   const { receipt, isOnRecord } = await stopElsewhere(setup, key, command, loaded.row, at);
   order.isOnRecord = isOnRecord;
@@ -156,13 +160,6 @@ function takenIn({ id, key }: SignalCommand, read: () => ThreadState): Taken | u
   return id === undefined ? undefined : read().taken?.get(key);
 }
 
-/** Returns the first receipt that is accepted, or the last one. */
-async function best(met: readonly Promise<Receipt>[], last: Receipt): Promise<Receipt> {
-  if (last.accepted) return last;
-  const receipts = await Promise.all(met);
-  return receipts.find(({ accepted }) => accepted) ?? receipts.at(-1) ?? last;
-}
-
 function endOf({ row, lines }: Loaded): Aim {
   const last = lines.at(-1);
   return last === undefined ? {} : decode(row.threadId, last, () => null).at(-1)!;
@@ -175,11 +172,21 @@ function aim(order: Order, { runId, segment }: Aim): SignalCommand {
   return order.command;
 }
 
-/** True if the stop is for another segment. Throws STALE for a termination. */
-function isForAnother({ door, command }: Order, { runId, segment = 0 }: Aim, state: string): boolean {
+/**
+ * Returns the receipt of a stop that is on record, or that is for another segment than the present one. A termination for
+ * another segment is refused with STALE.
+ */
+function settled(
+  order: Order,
+  { runId, segment = 0, state }: Aim & { readonly state: string },
+  read: () => ThreadState,
+): Promise<Receipt> | undefined {
+  const { door, command } = order;
   const { do: verb, options } = command;
+  const taken = takenIn(command, read);
+  if (taken !== undefined) return recorded(door, command, taken);
   if (verb === "terminate") refuseIfStale(door.key.threadId, options, { runId, segment, state });
-  return isStale(options, { runId, segment });
+  return isStale(options, { runId, segment }) ? Promise.resolve(nothingAt(order, { runId, segment })) : undefined;
 }
 
 /** The receipt of a stop that met nothing: in its segment, or in the present one. */

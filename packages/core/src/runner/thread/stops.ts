@@ -158,19 +158,3 @@ export class Stops {
     this.#settle(receipt);
   }
 }
-
-/**
- * Merges the receipts of one stop that met a run and the answered calls before it. The run may come to nothing because the
- * stop withdrew the requests that it answers. Then the receipt is that of the calls.
- */
-export function eitherOf(
-  run: Promise<Receipt> | undefined,
-  calls: Promise<Receipt> | undefined,
-): Promise<Receipt> | undefined {
-  if (run === undefined || calls === undefined) return run ?? calls;
-  return run.then(async (ofRun) => {
-    if (ofRun.accepted) return ofRun;
-    const ofCalls = await calls;
-    return ofCalls.accepted ? ofCalls : ofRun;
-  });
-}

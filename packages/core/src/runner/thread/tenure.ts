@@ -55,6 +55,7 @@ import type { StopMail } from "../decide/mail.ts";
 import { placeIn } from "../decide/place-in.ts";
 import { type Prepare, preparing } from "../decide/prepare.ts";
 import type { Prepared } from "../decide/prepared.ts";
+import { bestOf } from "../decide/receipt.ts";
 import { isStale } from "../decide/stale.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, isBusy, storeError } from "../read/store-error.ts";
@@ -62,7 +63,7 @@ import { type Patience, untilFree, WAIT_MS } from "../read/until-taken.ts";
 import { type DeskHost, ThreadDesk } from "../write/desk.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
-import { eitherOf, Stops } from "./stops.ts";
+import { Stops } from "./stops.ts";
 
 export interface TenureHost extends DeskHost {
   readonly hot: HotSession;
@@ -519,8 +520,10 @@ export class Tenure {
     // Answered calls run to their end: their thread is paused already.
     const isParked = command.do === "pause" && !this.mayCallModel;
     const next = this.next?.stop(command);
-    if (isParked) return next ?? this.#stops.receipt;
-    return eitherOf(next, this.#stops.take(command))!;
+    const own = isParked ? this.#stops.receipt : this.#stops.take(command);
+    if (next === undefined) return own;
+    // The run may come to nothing, because the stop withdrew the requests that it answers.
+    return isParked ? next : next.then((ofRun) => bestOf([own], ofRun));
   }
 
   /** Lets go of the thread at the next boundary. It reads paused / crash, and continues elsewhere. */
