@@ -7,7 +7,7 @@ import type { FramePlace } from "../../frame.ts";
 import { callHook, GRACE_MS, type HookHost, hookFailed, report, spoken, withinGrace } from "../../hooks/call-hooks.ts";
 import { type Hook, hooksNamed, type InterruptWords, type ReplyInput, type Spoken } from "../../hooks/hooks.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
-import { type Stop, StopSignal } from "../../interrupt/stop-signal.ts";
+import { StopSignal } from "../../interrupt/stop-signal.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { fitting } from "../../json.ts";
 import type { Message } from "../../message.ts";

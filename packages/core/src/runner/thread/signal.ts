@@ -92,15 +92,15 @@ async function underWay(order: Order, thread: LiveThread, tenure: Tenure, at: Ai
 async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
   const tenure = thread.startAtRest(order.command);
   const opened = await tenure.opening;
+  // A thread that was deleted may have been made again under the same name.
+  if (thread.isGone && order.door.thread !== thread) return undefined;
   const command = tenure.command as SignalCommand;
   order.command = command;
   aim(order, thread.standing);
   if ("known" in opened) return recorded(thread, command, opened.known);
   if ("facts" in opened) return tenure.receipt;
   const { code } = opened.refusal;
-  // A thread that was deleted may have been made again under the same name.
-  const isOther = thread.isGone && order.door.thread !== thread;
-  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT" || isOther) return undefined;
+  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT") return undefined;
   const meetsNothing =
     command.do === "terminate" ? order.isSent && thread.state === "terminated" : code === "INVALID_STATE";
   if (meetsNothing) return nothingAt(order, thread.standing);
