@@ -11,6 +11,8 @@ import { fileURLToPath } from "node:url";
 
 const runner = "packages/core/src/runner";
 const stops = [
+  "thread/lifecycle",
+  "thread/made-again",
   "thread/door",
   "thread/stop-",
   "thread/remote-stop",
@@ -204,65 +206,67 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
 const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   "a stop is aimed at what a tenure left": ["aim(order, tenure.state === undefined ? thread.standing : receipt);", ""],
   "a stop is aimed at what it reads": ["const command = aim(order, at);", "const { command } = order;"],
-  "a stop is aimed at what hooks were asked for": [
-    "stopAtRest(state, aim(order, place),",
-    "stopAtRest(state, order.command,",
-  ],
+  "a stop keeps the aim of its tenure": ["order.command = command;\n  aim(order, thread.standing);", ""],
   "a resume ahead begins first": ["ahead.length > 0 && running === undefined &&", "false &&"],
   "answered calls end at once": ["met.push(tenure.stop(command));", "{}"],
   "a stop does not wait for ever": ["ahead.length = 0;\n      resolve();", ""],
-  "a stop for another segment misses": ["if (isMissed) return nothingAt(order, at);", ""],
-  "a missed stop is not sent again": ["(tenure?.hasMissed(command.key) ?? false)", "false"],
+  "a stop for another segment misses": ["return isStale(options, { runId, segment }) ? ", "return false ? "],
+  "a termination for another segment is refused": [
+    'if (verb === "terminate") refuseIfStale(',
+    "if (false) refuseIfStale(",
+  ],
+  "a missed stop is not sent again": ["if (tenure.hasMissed(command.key)) return", "if (false) return"],
   "a termination is for the whole thread": [
     'command.do === "terminate" ? thread.state === "terminated" : receipt.accepted',
     "receipt.accepted",
   ],
   "a termination of a closed session": ['if (command.do === "terminate") thread.refuseIfClosed();', ""],
-  "what is to be written is written first": ["!order.isTried &&", "false &&"],
-  "a thread that is not there": ["if (loaded === undefined && thread === undefined) throw", "if (false) throw"],
-  "an id on record has its receipt": ["  if (taken !== undefined) return recorded(door, command, taken);", ""],
-  "an id on record here has its receipt": ["if (taken !== undefined) return recorded(thread, command, taken);", ""],
-  "a tenure began meanwhile": ["if (door.thread?.tenure !== undefined) return undefined;", ""],
-  "a termination by row is over": ['if (order.isSent && state === "terminated") {', "if (false) {"],
-  "a stop elsewhere for another segment": [
-    "if (isStopStale(key, command, at, state)) return nothingAt(order, at);",
-    "",
+  "a thread that is not there": ["if (loaded === undefined && door.thread === undefined) throw", "if (false) throw"],
+  "a thread made again is another one": [
+    "if (thread.isGone && order.door.thread !== thread) return",
+    "if (false) return",
   ],
-  "the store has more": ["if (head > thread.standing.head) await thread.refresh();", ""],
-  "stops of one pause are one": ["if (isDue && stopping !== undefined &&", "if (false &&"],
-  "a joined stop forces": ["stopping.forced ||= force;", ""],
-  "force ends the wait of an earlier stop": ["if (force) hot.force();", ""],
-  "nothing to stop is no append": ["if (!isDue && !isRecorded) return nothingAt(order, standing);", ""],
-  "hooks are called once": ["order.said ??= verb", "order.said = verb"],
-  "another append came first": ['code !== "STORE_CONFLICT" && code', "code"],
-  "the thread is busy": ['&& code !== "THREAD_BUSY"', ""],
-  "the last request was answered meanwhile": ["|| wrote.facts.length === 0", ""],
-  "processes end before the receipt": ["await hot.gone;\n  return receipt;", "return receipt;"],
+  "an id on record has its receipt": ["  if (taken !== undefined) return recorded(door, command, taken);", ""],
+  "a stop that met nothing is no error": ["  if (meetsNothing) return", "  if (false) return"],
+  "a termination by row is over": ['order.isSent && thread.state === "terminated"', "false"],
+  "a thread that is busy is elsewhere": ['code === "THREAD_BUSY" || code', "code"],
   "a joined stop is put on record": ["if (receipt.accepted) await putOnRecord(order, receipt);", ""],
-  "the first accepted receipt counts": ["receipts.find(({ accepted }) => accepted) ?? ", ""],
+  "the first accepted receipt counts": ["await bestOf(order.met, found)", "found"],
   "calls left behind here are listed": ["...(door.thread?.behind ?? [])", ""],
-  "a stop that keeps requests": ['verb !== "stop" || stop.keepsRequests ||', 'verb !== "stop" ||'],
 });
 
 const atRest = inFile(`${runner}/decide/signal.ts`, stops, {
-  "a stop that keeps requests withdraws none": ["stop.keepsRequests || !waits", "!waits"],
-  "a stop for another segment": ["if (isStale(options, place)) return undefined;", ""],
-  "a stop that met nothing is remembered": [
-    "return [commandFact(place, command, belay",
-    "return []; [commandFact(place, command, belay",
+  "a stop that keeps requests withdraws none": ["asked.keepsRequests || isStale", "isStale"],
+  "a stop for another segment": ["asked.keepsRequests || isStale(options, place)", "asked.keepsRequests"],
+  "a stop that met nothing is remembered": ["if (command.id === undefined || state.head === 0) throw", "throw"],
+  "a stop that met nothing leaves the pause": [
+    'state.state === "paused" ? [fact, samePause(place, state)] : [fact]',
+    "[fact]",
   ],
-  "a stale termination is refused": ["refuseIfStale(threadId, command.options,", "void (threadId, command.options,"],
-  "a thread ends once": ['move(paused ? "paused" : state.state, "terminated");', ""],
-  "the run ends with its thread": ["const end = paused ?", "const end = false ?"],
-  "calls end with their thread": [
-    'const closed = callEnds(place, state, "over", { by: command.by });',
-    "const closed: Fact[] = [];",
+  "a stale termination is refused": ["refuseIfStale(threadId, options,", "void (threadId, options,"],
+  "a thread ends once": ['move(state === "running" ? "paused" : state, "terminated");', ""],
+});
+
+const ending = inFile(`${runner}/decide/ending.ts`, stops, {
+  "the run ends with its thread": ["const end = isUnderWay ?", "const end = false ?"],
+  "calls end with their thread": ['[...callsEnd("over", circumstances.by), ...end]', "end"],
+  "calls end with the requests they wait for": ['callsEnd("stop", interrupt.by)', 'callsEnd("pause")'],
+});
+
+const tenureAtRest = inFile(`${runner}/thread/tenure.ts`, stops, {
+  "a stop at rest is on record with its key": [
+    "if (isSignal(asked.command)) void this.#stops.take(asked.command);",
+    "",
   ],
-  "calls end with the requests they wait for": [
-    'const closed = callEnds(place, state, "stop", { by: command.by });',
-    "const closed: Fact[] = [];",
+  "a stop at rest reads the store": ["await host.load(isStop, isWhole)", "await host.load(false, isWhole)"],
+  "code that a stop ended is dropped": ['if (receipt.accepted || state.state === "terminated") hot.dropAll();', ""],
+  "processes end before the receipt": ["if (hot.gone !== undefined) await this.#untilGone(hot.gone);", ""],
+  "a released lease is not renewed": [
+    "this.#over || isSignal(this.command)) return undefined;",
+    "this.#over) return undefined;",
   ],
-  "a stop with an id is recorded": ["isKept(command) ?", "false ?"],
+  "a run that waits for a stop begins": ["if (isSignal(this.command)) return next.start();", ""],
+  "a stop at rest takes no rows": ["    if (!isStop) {\n", "    {\n"],
 });
 
 const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-stop", "thread/stop-"], {
@@ -274,7 +278,7 @@ const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-st
     'isStale(command.do === "terminate" ? command.options : mail,',
     "isStale(mail,",
   ],
-  "answered calls run past a pause": ["if (isParked) return next ?? this.#stops.receipt;", ""],
+  "answered calls run past a pause": ["const own = isParked ?", "const own = false ?"],
 });
 
 const table = "packages/core/src/journal/call-ends.ts";
@@ -300,7 +304,7 @@ export const unproved = [
       "if (last !== undefined) return recorded(door, command, last);",
       "",
     ],
-    "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],
+    "a tenure reads its rows itself": ["if (sent && tenure.readsRows)", "if (false)"],
   }),
   ...inFile(`${runner}/thread/tenure.ts`, [], {
     "a tenure that ends takes nothing": ["drive === undefined || this.#closing || this.#over", "drive === undefined"],
@@ -317,6 +321,8 @@ export const guards = [
   ...submit,
   ...signals,
   ...atRest,
+  ...ending,
+  ...tenureAtRest,
   ...take,
   ...ends,
 ];
