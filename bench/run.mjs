@@ -1,9 +1,13 @@
 // npm run bench [-- question …]: asks each question in a process of its own, so that neither heaps nor compiled code
 // mix, prints one table and, when all were asked, writes RESULTS.md.
+//
+// npm run bench -- against --base DIR [--rows TEXT]: compares this build with the one in DIR, a checkout of another commit. It is
+// asked by name only.
 
 import { fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
+import { parseArgs } from "node:util";
 import { resultsText, table } from "./report.mjs";
 
 const questions = [
@@ -30,12 +34,19 @@ const questions = [
   "console",
 ];
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !questions.includes(name));
+const options = { base: { type: "string" }, rows: { type: "string" } };
+const { values, positionals: asked } = parseArgs({ options, allowPositionals: true });
+const known = [...questions, "against"];
+const unknown = asked.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  console.error(`Unknown: ${unknown.join(", ")}. The questions are: ${questions.join(", ")}.`);
+  console.error(`Unknown: ${unknown.join(", ")}. The questions are: ${known.join(", ")}.`);
   process.exit(1);
 }
+if (asked.includes("against") && values.base === undefined) {
+  console.error("Name a checkout of the other commit, built by npm run build: --base DIR.");
+  process.exit(1);
+}
+const given = Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
 
 const machine = {
   cpu: `${cpus().length} × ${cpus()[0]?.model.trim() ?? "?"}`,
@@ -57,7 +68,7 @@ function ask(question) {
   return new Promise((resolve, reject) => {
     const found = [];
     const started = Date.now();
-    const child = fork(new URL(`${question}.mjs`, import.meta.url), { execArgv: ["--expose-gc"] });
+    const child = fork(new URL(`${question}.mjs`, import.meta.url), given, { execArgv: ["--expose-gc"] });
     child.on("message", (message) => {
       if (message.kind === "answer") found.push({ question, ...message });
       show(`${question}: ${found.length} answered, ${message.text ?? ""}`);

@@ -13,6 +13,7 @@ type Labels = Readonly<Record<string, string>>;
 export function titleOf(message: Pick<Message, "parts">): string | undefined {
   const text = messageText(message);
   if (text.trim() === "") return undefined;
+  if (text.length <= TITLE) return text;
   // Twice as many code units hold that many characters: a long input is not taken apart.
   return [...text.slice(0, 2 * TITLE)].slice(0, TITLE).join("");
 }

@@ -198,7 +198,8 @@ class MemoryStore implements Store {
       thread.fence = this.#fences;
       thread.owner = writer.take;
     }
-    thread.until = this.#clock.now() + writer.ttlMs;
+    const now = this.#clock.now();
+    thread.until = now + writer.ttlMs;
     if (append.release) thread.owner = undefined;
     if (append.snapshot !== undefined) thread.snapshot = { seq: append.expect, body: append.snapshot };
     thread.listed = listedAs(thread.listed, append);
@@ -214,7 +215,7 @@ class MemoryStore implements Store {
     const { consume } = append;
     if (consume !== undefined) thread.commands = thread.commands.filter((command) => !consume.includes(command.key));
     thread.rest = append.rest === undefined ? undefined : { ...append.rest };
-    thread.dueAt = this.#movableFrom(thread);
+    thread.dueAt = movableFrom(thread, now);
   }
 
   #refuseRaisedTwice({ tenant, threadId }: ThreadKey, raise: NonNullable<Append["raise"]>): void {
@@ -256,7 +257,7 @@ class MemoryStore implements Store {
     const thread = this.#find(key);
     if (thread === undefined || thread.fence !== fence) return;
     thread.owner = undefined;
-    thread.dueAt = this.#movableFrom(thread);
+    thread.dueAt = movableFrom(thread, this.#clock.now());
     notify(thread.watchers, "append");
     this.#changed(key);
   }
@@ -304,18 +305,9 @@ class MemoryStore implements Store {
     return found.sort((a, b) => a.since - b.since).slice(0, limit);
   }
 
-  /** From when on a thread can move, leases apart. */
-  #movableFrom({ state, commands, rest }: Thread): number | undefined {
-    const now = this.#clock.now();
-    const waits = (kind: Command["kind"]) => (commands.some((each) => each.kind === kind) ? now : undefined);
-    if (state === "running") return now;
-    if (state === "paused") return waits("answer") ?? rest?.dueAt;
-    return state === "completed" || state === "initialized" ? waits("input") : undefined;
-  }
-
   /** A command came or went: a thread that could move has waited since it could. */
   #count(thread: Thread): void {
-    const from = this.#movableFrom(thread);
+    const from = movableFrom(thread, this.#clock.now());
     thread.dueAt = from === undefined ? undefined : Math.min(from, thread.dueAt ?? from);
   }
 
@@ -473,8 +465,9 @@ class MemoryStore implements Store {
   #add(key: ThreadKey, thread: Thread): void {
     const threads = this.#tenants.get(key.tenant) ?? new Map<string, Thread>();
     this.#tenants.set(key.tenant, threads.set(key.threadId, thread));
-    thread.watchers = this.#early.get(name(key));
-    this.#early.delete(name(key));
+    const named = name(key);
+    thread.watchers = this.#early.get(named);
+    this.#early.delete(named);
   }
 
   #lease(thread: Thread): Lease | undefined {
@@ -511,6 +504,14 @@ function copyOf(named: Named): Named {
 
 function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadId">) {
   return { at: updatedAt, id: threadId };
+}
+
+/** From when on a thread can move, leases apart. */
+function movableFrom({ state, commands, rest }: Thread, now: number): number | undefined {
+  if (state === "running") return now;
+  const waits = (kind: Command["kind"]) => (commands.some((each) => each.kind === kind) ? now : undefined);
+  if (state === "paused") return waits("answer") ?? rest?.dueAt;
+  return state === "completed" || state === "initialized" ? waits("input") : undefined;
 }
 
 function done(thread: Thread): Appended {

@@ -3,7 +3,7 @@
 import type { Fact } from "../../event.ts";
 import { mergeLabels, namedAs, titleOf } from "../../journal/naming.ts";
 import type { ThreadState } from "../../journal/state.ts";
-import type { SessionState } from "../../lifecycle.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Listed, Named } from "../../store/store.ts";
 
 /** Returns the pause and the run of a thread that is in state `next` after `facts`. */
@@ -14,10 +14,10 @@ export function listedAfter(before: ThreadState, facts: readonly Fact[], next: S
     if (fact.type === "state") pauseType = fact.pauseType;
     else if (fact.type === "run-start" && !fact.runPath.includes("/")) runId = fact.runId;
   }
-  return {
-    ...(next === "paused" && pauseType !== undefined && { pauseType }),
-    ...(runId !== undefined && { runId }),
-  };
+  const listed: { pauseType?: PauseType; runId?: string } = {};
+  if (next === "paused" && pauseType !== undefined) listed.pauseType = pauseType;
+  if (runId !== undefined) listed.runId = runId;
+  return listed;
 }
 
 /**

@@ -71,12 +71,9 @@ import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 /** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
 export interface Session<Out = string> extends Pick<LiveSession<Out>, keyof LiveSession<Out>> {}
 
-/** The thread of each session. Only the rooms of the runner ask for it. */
-const threads = new WeakMap<object, LiveThread>();
-
 /** Returns the thread of a session that `runner.open()` gave. */
 export function threadOf(session: Session<unknown>): LiveThread {
-  const thread = threads.get(session);
+  const thread = LiveSession.threadOf(session);
   if (thread !== undefined) return thread;
   const needed = "a session that runner.open() gave";
   throw belayError("OPTION_INVALID", { option: "session", value: shown(session), needed });
@@ -91,7 +88,11 @@ export class LiveSession<Out = string> {
     this.threadId = key.threadId;
     this.agent = agent;
     this.#thread = new LiveThread(host, key, definitionOf(agent), deps, () => void startWaiting(this.#thread));
-    threads.set(this, this.#thread);
+  }
+
+  /** Returns the thread of a session; undefined for any other object. Only the rooms of the runner ask for it. */
+  static threadOf(session: unknown): LiveThread | undefined {
+    return typeof session === "object" && session !== null && #thread in session ? session.#thread : undefined;
   }
 
   get state(): SessionState {

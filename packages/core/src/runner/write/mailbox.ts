@@ -44,7 +44,7 @@ export class Mailbox {
   readonly #take: (command: DoorCommand) => void;
   readonly #tell: (damage: BelayError) => void;
   /** The damage that was reported. */
-  readonly #told = new Set<string>();
+  #told: Set<string> | undefined;
 
   /** `news` is called when inputs have arrived; `tell` is called for each row that cannot be read, once. */
   constructor(
@@ -74,7 +74,8 @@ export class Mailbox {
   }
 
   #damaged(error: unknown): void {
-    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told.has(error.message)) return;
+    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told?.has(error.message)) return;
+    this.#told ??= new Set();
     this.#told.add(error.message);
     this.#tell(error);
   }
