@@ -4,15 +4,17 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inFile, runner } from "./in-file.mjs";
+import { tenures, untried } from "./tenure.mjs";
 
-/**
- * @typedef {{ name: string, file: string, guard: string, instead: string, tests: string[] }} Guard
- */
+export { untried };
 
-const runner = "packages/core/src/runner";
+/** @typedef {import("./in-file.mjs").Guard} Guard */
+
 const stops = [
   "thread/lifecycle",
   "thread/made-again",
+  "decide/decide",
   "thread/door",
   "thread/stop-",
   "thread/remote-stop",
@@ -37,21 +39,6 @@ const answers = [
   "front/inbox",
   "graph/breakpoint",
 ];
-
-/**
- * @param {string} file
- * @param {string[]} tests
- * @param {Record<string, [guard: string, instead: string]>} byName
- * @returns {Guard[]}
- */
-const inFile = (file, tests, byName) =>
-  Object.entries(byName).map(([name, [guard, instead]]) => ({
-    name: `${file.split("/").slice(-2).join("/")}: ${name}`,
-    file,
-    guard,
-    instead,
-    tests,
-  }));
 
 const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "a command on record is not decided again": ["if (known !== undefined) return { known };", ""],
@@ -81,7 +68,7 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "no input after the end": ['if (state === "terminated") throw belayError', "if (false) throw belayError"],
   "user code judges a command": ["if (prepared?.refusal !== undefined) return", "if (false) return"],
   "other requests that expired end with an answer": [
-    "return [fact, ...expiries(place, state, now, new Set([request]))];",
+    "return [fact, ...expiries(place, state, now)];",
     "void now; return [fact];",
   ],
   "a breakpoint makes a thread": [
@@ -109,6 +96,15 @@ const command = inFile(`${runner}/decide/command.ts`, answers, {
 });
 
 const begins = [
+  "decide/prepare",
+  "thread/withdraw",
+  "workflow/refused-resume",
+  "workflow/ask-trees",
+  "workflow/stop-trees",
+  "graph/state",
+  "decide/decide",
+  "thread/call-ends",
+  "thread/expiry",
   "thread/resume",
   "thread/lifecycle",
   "thread/steer",
@@ -126,16 +122,8 @@ const begins = [
 ];
 
 const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
-  "a command on record asks no user code": [
-    "if (state.taken?.has(nextTry(state, command).key)) return nothingAsked;",
-    "",
-  ],
   "a refused run calls no hook": ["judgeRun(state);\n          return", "return"],
   "a refused resume calls no hook": ["judgeResume(state, command, place);\n          return", "return"],
-  "an input that was withdrawn resumes nothing": [
-    "if (row !== undefined) await refuseIfWithdrawn(preparer, row);",
-    "void refuseIfWithdrawn;",
-  ],
   "user code judges the answers of a resume": [
     "for (const [id, answer] of answers) await checkAnswer(preparer, state, id, answer);",
     "",
@@ -143,6 +131,7 @@ const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
   "user code judges words that answer": ["await checkAnswer(preparer, state, only.id, reply);", ""],
   "only text answers": ['if (parts.some(({ type }) => type !== "text")) {', "if (false) {"],
   "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== row)", "waiting"],
+  "a drift function that fails refuses": ["    throw refused(error);\n", "    throw error;\n"],
   "an agent that changed is refused": ['if (verdict === "refuse" || verdict === false) throw refused();', ""],
 });
 
@@ -164,6 +153,30 @@ const resume = inFile(`${runner}/decide/resume.ts`, begins, {
   "words for one of several questions": ["if (open.length > 1) throw belayError", "if (false) throw belayError"],
   "a request that is kept stays": ['open.filter(({ onNewInput }) => onNewInput !== "keep")', "open.slice()"],
   "a steer is queued once": [".filter(({ id }) => !state.queued?.has(id)),\n  );", ",\n  );"],
+  "a failed run begins again": ['if (state.state === "error") facts.push', "if (false) facts.push"],
+  "an agent that is named decides about its own requests": [
+    "return to === undefined || isWithin(state.requests!.get(request.id)!.runPath, [to]);",
+    "return true;",
+  ],
+  "input beside answers waits for the results": ["(hasInput && answers.size === 0 ?", "(hasInput ?"],
+  "a mode that is named counts": ["if (wanted !== undefined || mode", "if (mode"],
+  "an input that was announced is not announced again": ["queued?.has(id) ? [] :", ""],
+  "a message that is only observed begins no agent anew": [
+    "if (mail.observed && !isRoot && !paths.includes(runPath)) continue;",
+    "",
+  ],
+  "an input is consumed once": ['isRoot ? entering : entering.filter(({ type }) => type === "message")', "entering"],
+  "only a graph has a state to change": [
+    "if (other !== undefined) {\n    const needed",
+    "if (false) {\n    const needed",
+  ],
+  "an agent without a history reads nothing": ['last !== "nothing" && agentAt', "agentAt"],
+  "the agent around a call hears for the agents inside": [
+    "(to === undefined ? !inCall(path) : isWithin",
+    "(to === undefined ? true : isWithin",
+  ],
+  "an agent that was not cut cannot be named": ["if (to !== undefined && wanted.length === 0) {", "if (false) {"],
+  "code that waits for a person is woken in a pause": ['  refuseUnless(state, ["paused"], "going on");\n', ""],
   "code that another process moved is not woken": ["if (state.head !== head) {", "if (false) {"],
 });
 
@@ -269,17 +282,21 @@ const tenureAtRest = inFile(`${runner}/thread/tenure.ts`, stops, {
   "a stop at rest takes no rows": ["    if (!isStop) {\n", "    {\n"],
 });
 
-const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-stop", "thread/stop-"], {
-  "a refusal is proved": ["if (!hasSubject(drive.state, command)) {", "if (false) {"],
-  "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
-  "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
-  "a stop by row is for one segment": ["options : mail, this.#place);", "options : {}, this.#place);"],
-  "a termination by row is for the thread": [
-    'isStale(command.do === "terminate" ? command.options : mail,',
-    "isStale(mail,",
-  ],
-  "answered calls run past a pause": ["const own = isParked ?", "const own = false ?"],
-});
+const take = inFile(
+  `${runner}/thread/tenure.ts`,
+  [...answers, "thread/remote-stop", "thread/stop-", "thread/pause-asked"],
+  {
+    "a refusal is proved": ["if (!hasSubject(drive.state, command)) {", "if (false) {"],
+    "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
+    "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
+    "a stop by row is for one segment": ["options : mail, this.#place);", "options : {}, this.#place);"],
+    "a termination by row is for the thread": [
+      'isStale(command.do === "terminate" ? command.options : mail,',
+      "isStale(mail,",
+    ],
+    "answered calls run past a pause": ["const own = isParked ?", "const own = false ?"],
+  },
+);
 
 const table = "packages/core/src/journal/call-ends.ts";
 const source = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../..", table), "utf8");
@@ -291,6 +308,24 @@ const ends = [...source.matchAll(/^ {2}(\w+): +\[(.*)\],$/gm)].flatMap(([guard, 
   const name = `journal/call-ends.ts: the ends of a call that is ${phase}`;
   const instead = `  ${phase}: [${[...others, first].join(", ")}],`;
   return [{ name, file: table, guard, instead, tests: ["journal/call-ends"] }];
+});
+
+const rules = inFile(table, ["journal/call-ends", "thread/call-ends", "workflow/"], {
+  "a call whose request stays open stays": ["asking.has(phase) && !waiting.has(callId);", "false;"],
+  "a call that ends in the same append has its end": ["ended.has(callId) ? undefined :", ""],
+  "the innermost agents come first": ["scopes.sort((a, b) => (a.path < b.path ? 1 : -1));", ""],
+  "an agent that has ended does not end again": ["if (!isRunning(state, scope) || ", "if ("],
+  "the agent that reports the ends does not end": ["runPath === place.runPath || ", ""],
+  "an agent that ends in the same append has its end": ["ended.has(runPath) || ", ""],
+  "agents outside of the calls stay": ["ended.has(runPath) || !ends(runPath)) return", "ended.has(runPath)) return"],
+  "requests of other agents stay open": [".filter(({ id }) => isHere(state.requests!.get(id)!.runPath))", ""],
+  "calls of other agents stay": [
+    "const scopes = [...state.scopes.values()].filter(({ path }) => isHere(path));",
+    "const scopes = [...state.scopes.values()];",
+  ],
+  "agents of another run have ended": ["runId !== undefined && runId === run?.id &&", ""],
+  "a call with a decided request does not ask": ["known && known.decision === undefined", "known"],
+  "a request that was answered before the segment has continued": ["settled > from)", "settled > 0)"],
 });
 
 /**
@@ -325,4 +360,6 @@ export const guards = [
   ...tenureAtRest,
   ...take,
   ...ends,
+  ...rules,
+  ...tenures,
 ];

@@ -248,7 +248,7 @@ describe("H4: a budget", () => {
     expect(asked).toBeLessThan(100);
   });
 
-  it("a single message above the budget is sent as it is: what fits is for the provider to say", async () => {
+  it("a single message above the budget is sent as it is, for the provider to judge", async () => {
     const model = summariser([]);
     const kit = await openKit(["ok"], { agent: { context: { maxTokens: 50, model } } });
     expect(await kit.session.run("y".repeat(4000)).result).toMatchObject({ status: "completed" });

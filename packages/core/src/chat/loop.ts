@@ -192,8 +192,8 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
   };
 }
 
-// Of small functions, and without awaits if there is nothing to wait for: the allocations of a turn are most of the cost of
-// many runs at once.
+// Written as small functions that await only if there is something to wait for: the allocations of a turn are most of the cost
+// of many runs at once.
 function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope, signal } = frame;
   // Also a stop that came while rows were consumed: it costs no request.

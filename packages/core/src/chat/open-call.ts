@@ -33,13 +33,13 @@ export interface SettledCall {
   readonly output: Json;
 }
 
-/** Its code waits in memory. */
+/** A call whose code waits in memory. */
 export interface AdoptedCall {
   readonly call: CallState;
   readonly live: LiveCall;
 }
 
-/** Not to be touched now. */
+/** A call to leave alone for now. */
 export interface LeftCall {
   readonly call: CallState;
   readonly left: true;
@@ -152,7 +152,7 @@ async function again(frame: Frame, agent: ChatDefinition, call: CallState): Prom
   return { call, outcome: "unknown", output: `It was not run again: ${bar}` };
 }
 
-/** Its start was on record once, and it never began: it was judged then. */
+/** Returns a call whose start was on record and that never began. It was judged then. */
 function passedCall(frame: Frame, agent: ChatDefinition, call: CallState): NextCall | Promise<NextCall> {
   const judged = (ready: PreparedCall): NextCall => {
     const bar = "refusal" in ready ? undefined : barOf(frame, agent, ready);

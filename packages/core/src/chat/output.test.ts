@@ -224,7 +224,7 @@ describe("I4: the output has its type however the run ends", () => {
     expect(await (await runner.run("go", { id: "r" })).result).toEqual(first);
   });
 
-  it("I4: a schema that makes what JSON cannot hold fails the run with the path, now and when it is asked again", async () => {
+  it("I4: a schema whose result JSON cannot hold fails the run with the path, now and when it is asked again", async () => {
     const output = z.object({ when: z.string() }).transform(({ when }) => ({ at: { day: new Date(when) } }));
     const model = scriptedModel(['{"when":"2026-01-01"}']);
     const runner = createRunner({ agent: agent({ name: "helper", model, output }) });

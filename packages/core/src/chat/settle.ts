@@ -70,7 +70,7 @@ export async function exitOutput(
   return { error: belayError("OUTPUT_INVALID", { agent: agent.name, problem, ended: "by a call" }) };
 }
 
-/** The output as it is recorded. A schema may make more of an answer than may be recorded, or make what JSON cannot hold (I4). */
+/** Returns the output as it is recorded. A schema may return a value that is too large to record, or that JSON cannot hold (I4). */
 function storedOutput(
   { desk }: Frame,
   agent: ChatDefinition,

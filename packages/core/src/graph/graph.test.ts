@@ -178,7 +178,7 @@ describe("the nodes that a graph runs", () => {
   });
 });
 
-describe("what compile() refuses (G4)", () => {
+describe("refusals of compile() (G4)", () => {
   const refused = (make: () => unknown) => {
     try {
       make();

@@ -79,7 +79,7 @@ export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
     work: ((input: I, ctx: NodeContext<State, Deps>) => unknown) | Agent<unknown, Deps>,
     options?: NodeOptions<State>,
   ): GraphBuilder<State, In, Out, Deps, Keys | K>;
-  /** What `from` gives goes to `to`. */
+  /** Adds an edge: the output of `from` is the input of `to`. */
   edge(from: Keys | typeof START, to: Keys | typeof END): GraphBuilder<State, In, Out, Deps, Keys>;
   /**
    * Passes the output of `from` to the nodes that `choose` returns. `choose` must be pure: it is called again with recorded outputs. `to` names
@@ -270,7 +270,7 @@ class Builder {
 
 type When = (value: Json, state: AnyState) => boolean;
 
-/** One without a condition stops always. */
+/** Returns a condition that holds if either does. A breakpoint without a condition always stops. */
 function either(one: When | undefined, other: When | undefined): When | undefined {
   if (one === undefined || other === undefined) return undefined;
   return (value, state) => one(value, state) || other(value, state);

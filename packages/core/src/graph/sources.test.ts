@@ -349,7 +349,7 @@ describe.each(eachStore)("examples of the source designs, on $name", ({ make }) 
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("N21, W3: what breaks a loop gives its output, live and read from the record", async () => {
+  test("N21, W3: the node that breaks a loop gives its output, live and read from the record", async () => {
     const leave = toolOf("leave", (ctx) => ctx.breakLoop("left"));
     for (const asks of [false, true]) {
       const store = await make();

@@ -55,7 +55,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(await session.run("hi").result).toMatchObject({ output: { n: 2 } });
   });
 
-  test("G4: what resume({ state }) changes is seen by the node, and by those after it", async () => {
+  test("G4: a change by resume({ state }) is seen by the node, and by those after it", async () => {
     const store = await make();
     const g = () =>
       graph<{ limit: number; by: string }>("g")

@@ -115,7 +115,8 @@ export function callEnds(place: Place, state: ThreadState, cause: Cause, options
   const scopes = [...state.scopes.values()].filter(({ path }) => isHere(path));
   scopes.sort((a, b) => (a.path < b.path ? 1 : -1));
   const calls = scopes.map(toolEnds);
-  const over = calls.flat().flatMap(({ held, address }) => (held ? [] : [`${address}/`]));
+  // No call with an agent inside is held.
+  const over = calls.flat().map(({ address }) => `${address}/`);
   const ends = (path: string) => forGood || over.some((address) => path.startsWith(address));
   const facts = scopes.flatMap((scope, i): Fact[] => {
     const { path: runPath } = scope;

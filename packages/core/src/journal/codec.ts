@@ -170,7 +170,7 @@ function versionFor(facts: readonly Fact[]): number {
   return version;
 }
 
-/** Of a fact that is no command, and that version 3 can hold. */
+/** Returns the oldest version, 1 or 2, that can hold this fact, which is neither new in version 4 nor a command. */
 function versionOf(fact: Fact): 1 | 2 {
   switch (fact.type) {
     case "step":
@@ -497,7 +497,7 @@ export function decode(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?
 type ArgsOf = (callId: string) => Json | undefined;
 type RequestOf = (id: string) => Interrupt | undefined;
 
-/** Of a line that the store proves to be as it was written, and that makes no sense. */
+/** Returns the error for a line that the store proves to be as it was written, and that cannot be read or folded. */
 export function damageAt(threadId: string, seq: number, error: unknown): BelayError {
   if (error instanceof BelayError && error.code.startsWith("JOURNAL_")) return error;
   const problem = error instanceof Error ? error.message : String(error);
@@ -589,7 +589,7 @@ function readLine(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: Req
   return facts;
 }
 
-// Literals, and no objects spread into one another: those were most of what reading a thread cost.
+// Literals, and no objects spread into one another: spreads were most of the cost of reading a thread.
 function read(
   written: Exclude<Written, { m: unknown } | { call: unknown } | { action: unknown }>,
   place: EventBase,

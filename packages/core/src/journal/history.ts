@@ -1,7 +1,7 @@
 // A scope's history and the few ways it may grow. Invariants:
 // 1. `prompt` is valid for every provider after each function here (H1): a message with calls enters it only when
 //    each call has its result, and both enter together.
-// 2. What has entered is never checked or copied again: each function costs what it adds.
+// 2. A message that has entered is never checked or copied again: a function costs as much as it adds.
 // 3. A call that started can never read "not executed".
 
 import type { StepEvent, ToolStartEvent } from "../event.ts";

@@ -34,7 +34,7 @@ function withRanArgs(output: Json, args: Json, ranArgs: Json, changedBy: "hook" 
   return typeof output === "string" ? `[${note}]\n${output}` : { note, output };
 }
 
-/** Only what differs: the rest, which may be long, the model has written itself. */
+/** Returns only the differences: the model has written the rest itself, and it may be long. */
 function changes(from: Json, to: Json): string {
   if (!isObject(from) || !isObject(to)) return `they are now ${JSON.stringify(to)}`;
   const words: string[] = [];

@@ -62,7 +62,7 @@ export interface ThreadState {
   snapshotSeq: number;
 }
 
-/** `seq` is that of the fact: what ended before it is not stopped after. */
+/** `seq` is that of the fact: a breakpoint after a node does not stop a node that ended before it was set. */
 export interface SetBreakpoint extends Breakpoint {
   readonly seq: number;
 }

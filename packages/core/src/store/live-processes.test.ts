@@ -184,7 +184,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
       await until(() => files().length === 0);
     });
 
-    test("L1: on SQLite the text of the relay goes with its thread, whoever still follows it", async () => {
+    test("L1: on SQLite the text of the relay goes with its thread, also while a reader follows it", async () => {
       const texts = () =>
         readdirSync(folder)
           .filter((name) => name.includes("-live-"))

@@ -36,7 +36,7 @@ export function startOf(pid: number): string {
   }
 }
 
-// Of this process: read once, for they are asked for with each look at a lease of ours.
+// The values of this process. They are read once, because each look at a lease of ours needs them.
 let started: string | undefined;
 let placed: string | undefined;
 

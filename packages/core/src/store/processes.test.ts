@@ -274,7 +274,7 @@ describe.each(places)("processes that share $name", (place) => {
     });
   });
 
-  describe("what another process asks", () => {
+  describe("requests of another process", () => {
     const names = (prefix: string, times: number) => Array.from({ length: times }, (_, i) => `${prefix}${i}`);
     const openHere = async () => (await store.requests("default")).map(({ id }) => id);
     const rulesHere = async () => (await store.rules("default")).map(({ id }) => id);

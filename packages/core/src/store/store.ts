@@ -219,7 +219,7 @@ export interface Past {
   readonly agent?: string;
   /** From the first on, each proven; none if none can be read. */
   readonly lines: readonly Line[];
-  /** What stops it from being read on, and at which seq. */
+  /** The damage at which reading stopped, and its seq. */
   readonly damage?: { readonly seq: number; readonly error: BelayError };
 }
 
@@ -229,7 +229,7 @@ export interface Snapshot {
   readonly body: string;
 }
 
-/** What one append writes, in one transaction. */
+/** The content of one append, written in one transaction. */
 export interface Append {
   /** Another one for each append, the same one when an append is tried again. */
   readonly appendId: string;

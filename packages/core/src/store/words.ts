@@ -43,7 +43,7 @@ const PLAIN = /^[a-z0-9]+$/;
 export function doubtfulWords({ title, labels }: Named, beginnings: readonly string[]): readonly string[] | undefined {
   const text = folded([title ?? "", ...Object.values(labels)].join("\n"));
   if (!beginnings.every((beginning) => text.includes(beginning))) return undefined;
-  // What follows a blank begins a word.
+  // A word begins after a blank.
   const begins = (word: string) => text.startsWith(word) || text.includes(` ${word}`) || text.includes(`\n${word}`);
   return beginnings.filter((beginning) => !PLAIN.test(beginning) || !begins(beginning));
 }

@@ -25,7 +25,7 @@ const done = (output: unknown) => ({ status: "completed", output });
 const refused = () => [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }];
 
 describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => {
-  test("Q2: what children and steps gave is handed out in the order of the record: a race ends as it did", async () => {
+  test("Q2: the results of children and steps are handed out in the order of the record: a race ends as it did", async () => {
     const store = await make();
     const log = newLog();
     const slow = () => talker(log, "slow", () => [{ wait: 20 }, { text: "child" }]);

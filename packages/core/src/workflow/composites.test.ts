@@ -127,7 +127,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 
-  test("W1, F4: one that fails keeps the finished work of the others; resume() repeats only what failed", async () => {
+  test("W1, F4: one that fails keeps the finished work of the others; resume() repeats only the failed ones", async () => {
     const store = await make();
     const log = newLog();
     let fails = 1;

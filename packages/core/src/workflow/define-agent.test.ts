@@ -269,7 +269,7 @@ describe.each(eachStore)("an agent of user code, on $name", ({ make }) => {
     }
   });
 
-  test("S6, S8: code that waits for a child and for an answer is stopped once the answer is there and the child was cut", async () => {
+  test("S6, S8: code that waits for a child and for an answer is stopped once the answer is on record and the child was cut", async () => {
     for (const mode of ["after-model", "after-tools"] as const) {
       const store = await make();
       const log = newLog();

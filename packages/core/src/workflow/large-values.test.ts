@@ -158,7 +158,7 @@ describe("inputs and outputs of agents larger than maxBytes", () => {
     expect(given).toEqual(["small"]);
   });
 
-  test("P12: what several give is too large only together: the node that gets all of it does not begin", async () => {
+  test("P12: results that are too large only together: the node that gets all of them does not begin", async () => {
     const ran: string[] = [];
     const node = (name: string, output: Json) => () => {
       ran.push(name);
@@ -238,7 +238,7 @@ describe("inputs and outputs of agents larger than maxBytes", () => {
     expect((await session.checkpoint())?.state).toEqual({ text: "", more: "" });
   });
 
-  test("P12: what `before` makes of a node's input fails the node before it begins", async () => {
+  test("P12: a result of `before` that is too large fails the node before it begins", async () => {
     let ran = 0;
     const g = graph("g")
       .node("a", () => ++ran, { before: () => large })

@@ -63,7 +63,7 @@ export interface AgentContext<Deps = unknown> {
   setValue(key: string, value: unknown): void;
 }
 
-/** Of `ctx.run`. */
+/** The options of `ctx.run`. */
 export interface RunChildOptions {
   /** Names this run of the agent; its name by default. */
   readonly key?: string | undefined;

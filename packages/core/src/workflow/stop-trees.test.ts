@@ -104,6 +104,9 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     ]);
     expect(log.calls.filter((call) => call.startsWith("inner:"))).toHaveLength(1);
     expect(history(session.messages).slice(0, 2)).toEqual(["user: hi", "user: stop that"]);
+    // The agent inside the call has ended with it: it reads nothing more.
+    const heard = (await factsOf(store)).filter(({ type, segment }) => type === "message" && segment === 2);
+    expect(heard.map(({ runPath }) => runPath)).not.toContain(INNER);
     expect(await wrong(store, log)).toEqual([]);
   });
 
@@ -179,6 +182,44 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
       expect(log.calls.filter((call) => call.startsWith("e:"))).toHaveLength(1);
       expect(await wrong(store, log)).toEqual([]);
     }
+  });
+
+  test("R1, F3: a steer that no agent has read enters with the input for all that were cut, and is consumed once", async () => {
+    const store = await make();
+    const log = newLog();
+    const session = await enter(
+      parallel({ name: "par", agents: [hanging(log, "x", {}), hanging(log, "y", {})] }),
+      store,
+    );
+    void session.run("hi");
+    await until(() => log.calls.length === 2);
+    await session.steer("mind the rope", { id: "s1" });
+    await session.interrupt();
+    expect((await session.resume({ input: "new" }).result).status).toBe("completed");
+    for (const path of ["par/0:x", "par/1:y"]) {
+      expect((await scope(store, path)).filter((line) => line.startsWith("user"))).toEqual([
+        "user: hi",
+        "user: mind the rope",
+        "user: new",
+      ]);
+    }
+    const consumed = (await factsOf(store)).filter(({ type }) => type === "input-consumed");
+    expect(consumed).toMatchObject([{ id: "s1", runPath: "par" }]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("R1: a composite that custom code runs without having named it keeps no messages", async () => {
+    const store = await make();
+    const log = newLog();
+    const inner = sequential({ name: "inner", agents: [hanging(log, "x", {})] });
+    const session = await enter(defineAgent({ name: "code", run: (ctx) => ctx.run(inner, "x") }), store);
+    const run = session.run("hi");
+    await listen(run).until((event) => event.type === "text-delta");
+    await session.interrupt();
+    expect((await session.resume({ input: "new" }).result).status).toBe("completed");
+    const inside = (await factsOf(store)).filter(({ type, runPath }) => type === "message" && runPath !== "code");
+    expect(new Set(inside.map(({ runPath }) => runPath.split("/").at(-1)))).toEqual(new Set(["0:x"]));
+    expect(await wrong(store, log)).toEqual([]);
   });
 
   test("R1: `to` that names no agent that was cut is refused, and nothing is spent", async () => {

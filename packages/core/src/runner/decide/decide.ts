@@ -76,12 +76,12 @@ export function recordOf(decision: Decision, command: Command, { place, byRow }:
   return [commandFact(place, command, "refusal" in decision ? decision.refusal : undefined)];
 }
 
-/** Whether the thread has what the command is about. A process that may have lost the thread cannot say that it has not. */
+/** Returns whether the thread has the subject of the command. A process that may have lost the thread must not deny it. */
 export function hasSubject(state: ThreadState, command: Command): boolean {
   return command.do !== "answer" || (state.requests?.has(command.request) ?? false);
 }
 
-/** What a caller gets for a command. */
+/** The outcome of each command, for its caller. */
 export interface Outcomes {
   readonly run: Started;
   readonly resume: Started;
@@ -151,7 +151,7 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
     case "answer": {
       const { request, answer } = command;
       const fact = answerFact(place, state, request, answer, now, groups);
-      return [fact, ...expiries(place, state, now, new Set([request]))];
+      return [fact, ...expiries(place, state, now)];
     }
     case "breakpoint": {
       if (state.state === "terminated") throw notNow(state, command);

@@ -21,7 +21,7 @@ export const afterFailure: IdleFacts = (place, state) =>
 /** Rests a thread with no open request that waits for resume(): at a node of a graph, or after pause(). */
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {
-    const expired = expiries(place, state, now, new Set());
+    const expired = expiries(place, state, now);
     const isAsking = openRequests(state).length > expired.length;
     const pauseType = isAsking ? "tool_interrupt" : (resumePause(state.interrupts) ?? "manual");
     return [...expired, { ...samePause(place, state), pauseType }];

@@ -21,8 +21,8 @@ export function listedAfter(before: ThreadState, facts: readonly Fact[], next: S
 }
 
 /**
- * Returns the title and labels of a thread after `facts`, or undefined if the store has them already. `known` is what the
- * store has; a thread of an earlier release has nothing there, and gets its title with its next append.
+ * Returns the title and labels of a thread after `facts`, or undefined if the store has them already. `known` has
+ * those in the store; a thread of an earlier release has none there, and gets its title with its next append.
  */
 export function namedAfter(
   before: ThreadState,

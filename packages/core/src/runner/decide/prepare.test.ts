@@ -1,7 +1,7 @@
 // Hooks on the input of a command: they are called for a command that the thread can take, and once.
 
 import { type Hooks, memoryStore } from "@belay/core";
-import { listen, openKit, until } from "@belay/testkit";
+import { factsOf, gate, listen, openKit, until } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 
 /** Hooks that count their calls, and a kit with them. */
@@ -26,16 +26,55 @@ describe("hooks on the input", () => {
     expect(other.said).toHaveLength(0);
   });
 
-  it("a run that the thread does not take calls none, also if another process has moved the thread", async () => {
+  it("a resume of a pause that another process has resumed calls none", async () => {
     const store = memoryStore();
-    const { kit, said } = await counted(["never"], store);
-    const other = await counted([stall], store);
+    const other = await counted([stall, "on"], store);
     await listen(other.kit.session.run("go")).until(({ type }) => type === "text-delta");
     await other.kit.session.interrupt();
+    const { kit, said } = await counted(["never"], store);
+    await other.kit.session.resume({ input: "more" }).result;
+    expect(kit.session.state).toBe("paused");
+    const refused = await kit.session.resume({ input: "mine" }).result;
+    expect(refused).toMatchObject({ status: "failed", error: { code: "TOKEN_SPENT" } });
+    expect(said).toHaveLength(0);
+  });
+
+  it("a run that the thread does not take calls none, also if another process has moved the thread", async () => {
+    const store = memoryStore();
+    const other = await counted(["done"], store);
+    await other.kit.session.run("go").result;
+    const { kit, said } = await counted(["never"], store);
+    expect(kit.session.state).toBe("completed");
     await other.kit.session.terminate();
-    // This session has read nothing of it.
+    // This session has read nothing of the end.
+    expect(kit.session.state).toBe("completed");
     expect(await kit.session.run("mine").result).toMatchObject({ status: "failed", error: { code: "INVALID_STATE" } });
     expect(said).toHaveLength(0);
+  });
+
+  it("a close while one is asked ends the run with SESSION_CLOSED, and nothing is on record", async () => {
+    const [begun, answer] = [gate(), gate()];
+    const beforeReply = async () => {
+      begun.open();
+      await answer.opened;
+    };
+    const kit = await openKit(["never"], { agent: { hooks: { beforeReply } } });
+    const run = kit.session.run("go");
+    await begun.opened;
+    const closed = kit.session.close({ force: true });
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "SESSION_CLOSED" } });
+    answer.open();
+    await closed;
+    expect(await factsOf(kit.store)).toEqual([]);
+  });
+
+  it("a close in the tick of the run begins nothing, and calls none", async () => {
+    const { kit, said } = await counted(["never"]);
+    const run = kit.session.run("go");
+    await kit.session.close();
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "SESSION_CLOSED" } });
+    expect(said).toHaveLength(0);
+    expect(await factsOf(kit.store)).toEqual([]);
   });
 
   it("R5: a resume with a handle that is spent calls none", async () => {

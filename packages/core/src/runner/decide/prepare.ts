@@ -15,7 +15,7 @@ import type { ThreadKey } from "../../store/store.ts";
 import type { readInput } from "../given/input.ts";
 import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
-import { aimedAt, beginsSegment, type Command, nextTry, type ResumeCommand } from "./command.ts";
+import { aimedAt, beginsSegment, type Command, type ResumeCommand } from "./command.ts";
 import { driftFact } from "./facts.ts";
 import { steersFor } from "./mail.ts";
 import { placeIn } from "./place-in.ts";
@@ -41,8 +41,6 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   const hooked = beginsSegment(command) ? inputHooks(preparer, place, command.inputs) : () => [];
   let said: Promise<readonly Fact[]> | undefined;
   return async (state) => {
-    // What is on record is not asked again.
-    if (state.taken?.has(nextTry(state, command).key)) return nothingAsked;
     try {
       switch (command.do) {
         case "answer":
@@ -81,7 +79,6 @@ async function prepareResume(
   hooked: () => Inputs | Promise<Inputs>,
 ): Promise<Prepared> {
   const { row } = command;
-  if (row !== undefined) await refuseIfWithdrawn(preparer, row);
   const answers: (readonly [string, Answer])[] = [];
   for (const [id, answer] of command.answers) {
     const interrupt = state.requests?.get(id)?.interrupt ?? {};
@@ -113,13 +110,6 @@ function signedFor(
 ): Promise<Answer> {
   const signed = answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
   return vouched(setup.memberOf, interrupt, signed, groups);
-}
-
-/** Its sender may have taken it back. */
-async function refuseIfWithdrawn({ setup, key }: Preparer, row: string): Promise<void> {
-  const waiting = await steersFor(setup.store, key);
-  if (waiting.some((each) => each.key === row)) return;
-  throw belayError("INPUT_WITHDRAWN", { threadId: key.threadId, ids: row });
 }
 
 function textOf(id: string, inputs: Inputs): string {

@@ -4,7 +4,7 @@ import type { Answer } from "../../interrupt/answer.ts";
 import type { readInput } from "../given/input.ts";
 import type { InputMail, Known } from "./mail.ts";
 
-/** What user code and the store say about a command, for one state of the thread. */
+/** The results of user code and of the store for a command, in one state of the thread. */
 export interface Prepared {
   readonly refusal?: BelayError;
   /** The input after hooks. */

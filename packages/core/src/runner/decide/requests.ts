@@ -48,15 +48,10 @@ function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, 
   return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
 }
 
-/** Expires the requests past their deadline, except those in `answered`. `onExpire` decides how they count. */
-export function expiries(
-  place: FramePlace,
-  state: ThreadState,
-  now: number,
-  answered: { has(id: string): boolean },
-): RequestAnsweredEvent[] {
+/** Expires the requests past their deadline: an answer to one of them is refused. `onExpire` decides how they count. */
+export function expiries(place: FramePlace, state: ThreadState, now: number): RequestAnsweredEvent[] {
   return openRequests(state)
-    .filter((interrupt) => isExpired(interrupt, now) && !answered.has(interrupt.id))
+    .filter((interrupt) => isExpired(interrupt, now))
     .map(({ id }) => {
       const { runPath } = state.requests!.get(id)!;
       return { type: "request-answered", id, by: "runtime", answer: { type: "expire" }, ...base(place, runPath) };

@@ -32,7 +32,7 @@ export function resumeFacts(
   if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
   const open = undecided(state, command, now);
   const answers = prepared.answers.map(([id, answer]) => answerFact(place, state, id, answer, now, groups));
-  facts.push(...answers, ...expiries(place, state, now, command.answers));
+  facts.push(...answers, ...expiries(place, state, now));
   const { mode, isAnswer, dead } = effectOf(state.threadId, command, prepared.inputs.length > 0, open);
   const inputs = isAnswer ? [] : prepared.inputs;
   if (isAnswer) facts.push(answerFact(place, state, open[0]!.id, prepared.reply!, now, groups));
@@ -78,7 +78,7 @@ export function undecided(state: ThreadState, { answers, to }: ResumeCommand, no
   });
 }
 
-/** What new input does to the requests that are open (Q8). */
+/** The effect of new input on open requests (Q8). */
 interface Effect {
   readonly mode: "continue" | "rethink";
   /** True if the words answer the one open question. */

@@ -1,6 +1,6 @@
 // Renews the leases of all tenures by one timer; no timer while there is no tenure. A lease that an append has made last a moment
 // ago is left alone: a renewal costs the store as much as an append. The timers of all runners of a process fire together, so that
-// a store can renew what they ask for by one statement.
+// a store can renew their leases by one statement.
 
 import { type Clock, systemClock } from "../../clock.ts";
 import type { Tenure } from "../thread/tenure.ts";

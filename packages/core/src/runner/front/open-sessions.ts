@@ -25,7 +25,7 @@ import { WeakTable } from "./weak-table.ts";
 const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
 
 interface Opening {
-  /** A thread that is not there is refused, and one that is there is read as far as resuming it needs. */
+  /** Refuses a thread that does not exist, and reads one that does as far as a resume needs it. */
   readonly toGoOn?: boolean;
   /** Another process may have the thread: the session follows it. */
   readonly evenIfBusy?: boolean;
@@ -188,7 +188,7 @@ export class OpenSessions<Out, Deps> {
     return [...(this.#ahead.get(threadId) ?? [])];
   }
 
-  /** Announces a run or a resume: a stop from now on is for what it begins. Returns the call for when it has begun or is refused. */
+  /** Announces a run or a resume: a stop from now on is for the segment that it begins. Returns the call for when it has begun or is refused. */
   goOn(threadId: string): () => void {
     let begun = () => {};
     const ahead = this.#ahead.get(threadId) ?? new Set();

@@ -72,7 +72,7 @@ export interface RunnerOptions<Out, Deps> {
   readonly ttlMs?: number | undefined;
   /** Whether the first input of a thread makes its title, in the store and in lists; true by default. */
   readonly titles?: boolean | undefined;
-  /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
+  /** Called around the work of every agent, outside of its own hooks: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Gets errors beside a run that fail nothing, such as that of a hook after a step. The console by default. */
   readonly log?: Log | undefined;

@@ -1,6 +1,6 @@
 // send() from a process that starts nothing, to threads that rest: a worker takes the steps that the sender would have taken.
 
-import { eachStore, history, listen, openKit, toolOf, until, wrapStore } from "@belay/testkit";
+import { eachStore, factsOf, history, listen, openKit, settle, toolOf, until, wrapStore } from "@belay/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { approve, createRunner, type Fact, humanInput, type Store } from "../../index.ts";
 
@@ -74,6 +74,52 @@ describe.each(eachStore)("send() from a runner without agents, on $name", ({ mak
     await kit.runner.open("thread");
     const said = history(kit.session.messages).filter((line) => line.startsWith("user"));
     expect(said).toEqual(["user: go", "user: one", "user: three"]);
+  });
+
+  test("V5, F3: words that a run read before it was stopped again are announced once, and a worker resumes with them", async () => {
+    const store = await make();
+    const kit = await openKit([stall, stall, "as you say"], { store });
+    await listen(kit.session.run("go")).until(({ type }) => type === "text-delta");
+    await kit.session.interrupt();
+    const late = wrapStore(store, {
+      async send(key, command) {
+        // The thread was paused when the sender looked.
+        const run = kit.session.resume();
+        await listen(run).until(({ type }) => type === "text-delta");
+        return store.send(key, command);
+      },
+    });
+    await createRunner({ store: late }).send("thread", "the red one", { id: "m1" });
+    const announced = async () => (await factsOf(store)).filter(({ type }) => type === "input-queued");
+    await until(async () => (await announced()).length === 1);
+    await kit.session.interrupt();
+    working(kit);
+    await until(() => kit.session.state === "completed");
+    expect(await announced()).toHaveLength(1);
+    expect(history(kit.session.messages).filter((line) => line === "user: the red one")).toHaveLength(1);
+  });
+
+  test("V5: words that are taken back while a worker begins resume nothing: the worker tries once", async () => {
+    const store = await make();
+    const { front } = await stopped(store);
+    await front.send("thread", "never mind", { id: "m1" });
+    let tries = 0;
+    const counted = wrapStore(store, {
+      append(key, append) {
+        tries += append.consume?.includes("m1") ? 1 : 0;
+        return store.append(key, append);
+      },
+    });
+    const taken: boolean[] = [];
+    const hooks = { beforeReply: async () => void taken.push(await front.withdraw("thread", "m1")) };
+    const kit = await openKit(["never"], { store: counted, agent: { hooks } });
+    working(kit);
+    await until(() => tries > 0);
+    await settle(20);
+    expect(taken).toEqual([true]);
+    expect(tries).toBe(1);
+    expect(kit.requests).toEqual([]);
+    expect(await front.look("thread")).toMatchObject({ pauseType: "user_interrupt", waiting: [] });
   });
 
   test("V5: a process that has the agent and resumes first takes them along", async () => {

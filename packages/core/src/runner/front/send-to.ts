@@ -183,7 +183,7 @@ function runOf({ runId }: Pick<Run<unknown>, "runId">): { readonly runId: string
 
 type Leaving = Sending & { readonly id: string; readonly leave: (mode?: "rethink") => Promise<Omit<Sent, "id">> };
 
-/** Does what new input does to open requests; undefined if it waits beside them as a steer. */
+/** Answers or withdraws the open requests with the input. Resolves to undefined if the input waits beside them as a steer. */
 async function answered(
   verbs: ChatVerbs,
   { interrupts, threadId, runId }: Look,

@@ -1,4 +1,4 @@
-// The live handle on a thread: its verbs, and what it shows. The thread in this process is `thread/live-thread`, and each verb
+// The live handle on a thread: its verbs and its view. The thread in this process is `thread/live-thread`, and each verb
 // has a file in `thread/`.
 
 import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
@@ -68,7 +68,7 @@ import { type Waiting, waitingFor } from "../thread/waiting.ts";
 import { vouchedFor } from "./look-at-thread.ts";
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 
-/** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
+/** The live handle on a thread in this process, made by `runner.open()`: its view of the thread, and the verbs. */
 export interface Session<Out = string> extends Pick<LiveSession<Out>, keyof LiveSession<Out>> {}
 
 /** Returns the thread of a session that `runner.open()` gave. */

@@ -85,7 +85,7 @@ export async function readThreads(setup: Setup, tenant: string, filter: ThreadFi
   return { items: page, next: writeCursor(list, placeOf(page.at(-1)!)) };
 }
 
-/** Of a thread that several parts have, the last one counts. */
+/** Merges parts of a list. If several parts have a thread, the last one counts. */
 function merged(parts: readonly (readonly ThreadItem[])[]): readonly ThreadItem[] {
   const found = new Map<string, ThreadItem>();
   for (const item of parts.flat()) found.set(item.threadId, item);

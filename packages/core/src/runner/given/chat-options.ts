@@ -7,9 +7,9 @@ import { checkGroups, checkSend, type SendOptions, type WhereOptions } from "./o
 
 /** The options of `send()`. */
 export interface ChatOptions extends SendOptions, WhereOptions {
-  /** What becomes of the input while a run is under way: `"steer"` by default. */
+  /** How the input enters while a run is under way: `"steer"` by default. */
   readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
-  /** What becomes of open requests; by default each request's own `onNewInput`. */
+  /** The effect on open requests; by default each request's own `onNewInput`. */
   readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
   /** Groups of the person beside those that the runner's `groups` names: for an input that answers. */
   readonly groups?: readonly string[] | undefined;

@@ -61,7 +61,7 @@ export interface ResumeOptions extends GuardOptions {
   readonly answers?: Readonly<Record<string, Answer>> | undefined;
   /** Groups of the person that answers beside those that the runner's `groups` names, such as those of a login. */
   readonly groups?: readonly string[] | undefined;
-  /** What to do if the agent differs from the one that the run began with: report an event (the default), refuse, or call a function. */
+  /** The reaction to an agent that differs from the one that the run began with: report an event (the default), refuse, or call a function. */
   readonly drift?: Drift | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Removes threads that have ended and were not written to since. A thread is deleted at the head by which it was judged: a
-// person who comes back to it meanwhile is faster, or finds it gone.
+// Removes threads that have ended and were not written to since. A thread is deleted at the head by which it was judged: if
+// it was written to in the meantime, it stays.
 
 import { belayError } from "../../error.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";

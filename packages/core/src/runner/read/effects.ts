@@ -20,7 +20,7 @@ export interface Effect {
   readonly outcome: Extract<Outcome, "ok" | "error" | "interrupted" | "unknown">;
 }
 
-/** What took effect beyond `point`, or may have: what began or ended there. */
+/** Returns the calls and steps that took effect after `point`, or may have: those that began or ended there. */
 export function effectsAfter(facts: readonly Fact[], point: number): readonly Effect[] {
   const running = new Map<string, Effect>();
   const effects: Effect[] = [];

@@ -250,7 +250,10 @@ function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
   return state;
 }
 
-/** Loads a thread for the first time: how it rests, or, with `toGoOn`, what a resume needs. Lines that cannot be read later without waiting are read now. */
+/**
+ * Loads a thread for the first time: the lines it rests on, or, with `toGoOn`, those that a resume needs. Lines that cannot be
+ * read later without waiting are read now.
+ */
 export function firstLoad(store: Store, key: ThreadKey, toGoOn: boolean): Promise<Loaded | undefined> {
   return loadThread(store, key, store.linesSync === undefined ? 0 : toGoOn ? "snapshot" : "rest");
 }

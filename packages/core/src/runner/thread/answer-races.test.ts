@@ -13,13 +13,15 @@ import {
   said,
   settle,
   threadOf,
+  toolOf,
   unpaired,
   until,
   waiting,
   wrapStore,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { approve, jsonSchema, reject, respond, type Store, tool } from "../../index.ts";
+import { z } from "zod";
+import { approve, humanInput, jsonSchema, reject, respond, type Store, tool } from "../../index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const anything = jsonSchema({ type: "object" });
@@ -82,6 +84,36 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
       "state completed",
     ]);
     expect([kit.requests.length, kit.problems()]).toEqual([2, []]);
+  });
+
+  test("Q6, S1: a stop does not wait for a schema that judges an answer, and the answer is not taken unjudged", async () => {
+    const [asked, judged] = [gate(), gate()];
+    const slow = z.string().refine(async () => {
+      asked.open();
+      await judged.opened;
+      return false;
+    });
+    const [begun, stopped] = [gate(), gate()];
+    const tools = [
+      toolOf("asks", (ctx) => ctx.ask(humanInput("Who?", { schema: slow }))),
+      toolOf("busy", async ({ signal }) => {
+        begun.open();
+        signal.addEventListener("abort", () => stopped.open());
+        await stopped.opened;
+      }),
+    ];
+    const kit = await openKit([[{ call: "asks" }, { call: "busy" }], "done"], { store: await make(), tools });
+    const run = kit.session.run("go");
+    await begun.opened;
+    await until(() => kit.session.interrupts.length === 1);
+    const answered = kit.session.answer(kit.session.interrupts[0]!.id, respond("x"));
+    await asked.opened;
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true });
+    judged.open();
+    await expect(answered).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
+    expect(await run.result).toMatchObject({ interruptType: "user_interrupt" });
+    const decided = (await factsOf(kit.store)).filter(({ type }) => type === "request-answered");
+    expect(decided).toMatchObject([{ answer: { type: "withdraw" } }]);
   });
 
   test("Q3: sent by another process they run in the owner; the one that comes second is refused, by name", async () => {

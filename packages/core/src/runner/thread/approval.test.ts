@@ -106,7 +106,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
           }
           expect(kit.problems()).toEqual([]);
           const facts = await factsOf(w.store);
-          // What never ran has an end without a start.
+          // A call that never ran has an end without a start.
           expect(unpaired(facts)).toEqual(
             unpaired(facts).filter((line) => /^tool-end of tool (reject|expire)$/.test(line)),
           );

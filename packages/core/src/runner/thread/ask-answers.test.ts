@@ -21,7 +21,7 @@ const script = ({ messages }: { readonly messages: readonly { readonly role: str
 const open = (store: Store, execute: (ctx: ToolContext) => unknown, more = {}) =>
   openKit(script, { store, tools: [toolOf("ask", execute)], ...more });
 
-describe("what ctx.ask gives", () => {
+describe("the value of ctx.ask", () => {
   test("has the type of the request: an approval, the schema's output, text, JSON", async () => {
     const typed = async (ctx: ToolContext) => {
       expectTypeOf(await ctx.ask(humanApproval("?"))).toEqualTypeOf<Approval>();

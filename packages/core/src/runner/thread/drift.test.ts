@@ -87,7 +87,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
     expect((await run.result).status).toBe("interrupted");
   });
 
-  test("R7: a new run is compared with nothing, and is what later ones are compared with", async () => {
+  test("R7: a new run is compared with no other, and later segments are compared with it", async () => {
     const { next, store } = await changed({ script: { id: "other" } }, ["done", "again"]);
     await next.session.resume({ input: "never mind" }).result;
     await next.session.run("more").result;

@@ -65,6 +65,17 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     expect(ran).toEqual([]);
   });
 
+  test("Q7, Q8: over, it is expired once, and no input that comes then withdraws or answers it", async () => {
+    const { clock, kit, store, a, b } = await hasty(make);
+    await clock.advance(1000);
+    expect(await kit.session.resume({ input: "never mind" }).result).toMatchObject({ status: "completed" });
+    const decided = (await factsOf(store)).filter((fact) => fact.type === "request-answered");
+    expect(decided).toMatchObject([
+      { id: a, answer: { type: "expire" } },
+      { id: b, answer: { type: "withdraw" } },
+    ]);
+  });
+
   test("Q7: an answer to another request settles it, too: it no longer counts as open", async () => {
     const { clock, kit, b, a, ran } = await hasty(make);
     await clock.advance(1000);

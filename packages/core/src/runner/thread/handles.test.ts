@@ -14,7 +14,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     return { kit, tools, ran, handle: result.handle };
   }
 
-  test("R5: says that answers go back into what asked, and its token is nowhere in the store", async () => {
+  test("R5: it is for the code that asked (`tool_interrupt`), and its token is nowhere in the store", async () => {
     const { kit, handle } = await handed();
     expect(handle).toMatchObject({ interruptType: "tool_interrupt", restartBlock: false, segment: 1 });
     expect(JSON.stringify(await kit.store.load(key))).not.toContain(handle.token);

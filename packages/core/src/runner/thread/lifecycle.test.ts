@@ -249,7 +249,7 @@ describe("refusals change nothing", () => {
     expect(await head(kit)).toBe(at);
   });
 
-  it("D26: resumeWithInput is for a person's interrupt only, and then does what resume does", async () => {
+  it("D26: resumeWithInput is for a person's interrupt only, and then equals resume", async () => {
     const kit = await openKit([cut, "lo", "again"]);
     await interrupted(kit);
     expect((await kit.session.resumeWithInput("other").result).status).toBe("completed");

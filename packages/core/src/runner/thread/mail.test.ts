@@ -9,6 +9,7 @@ import {
   openKit,
   settle,
   threadOf,
+  toolOf,
   until,
   wrapStore,
 } from "@belay/testkit";
@@ -253,6 +254,31 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
       "assistant: two",
     ]);
     await kit.runner.close();
+  });
+
+  it("an input that was announced before an approved call ran is not announced again, in another process either", async () => {
+    const store = await make();
+    const [asked, answer, ran] = [gate(), gate(), gate()];
+    const pay = toolOf("pay", () => ran.open(), { needsApproval: true });
+    const turn = async () => {
+      asked.open();
+      await answer.opened;
+      return [{ call: "pay", id: "p" }];
+    };
+    const kit = await openKit([turn, "done"], { store, tools: [pay] });
+    const run = kit.session.run("go");
+    await asked.opened;
+    await kit.session.enqueue("then that", { id: "i1" });
+    await until(async () => (await mail(kit)).length === 1);
+    answer.open();
+    await run.result;
+    await kit.runner.close();
+    const other = await openKit(["done", "never"], { store, tools: [pay] });
+    await other.session.answer(other.session.interrupts[0]!.id, approve());
+    await ran.opened;
+    await until(async () => (await factsOf(store)).some(({ type }) => type === "tool-end"));
+    expect(await mail(other)).toEqual(["queued i1"]);
+    await other.runner.close();
   });
 
   it("withdrawn or consumed, never both", async () => {

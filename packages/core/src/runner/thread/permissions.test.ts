@@ -31,7 +31,7 @@ const rule = (effect: PermissionRule["effect"], more: Partial<PermissionRule> = 
 const rules = (...list: PermissionRule[]) => ({ permissions: { rules: list } });
 
 describe.each(eachStore)("permissions ($name)", ({ make }) => {
-  /** What becomes of one payment of 1. */
+  /** Returns how one payment of 1 ends: asked, ran or denied. */
   async function pay(options: KitOptions & { readonly needsApproval?: boolean }) {
     const { needsApproval, ...rest } = options;
     const { tools, ran } = paying({ needsApproval: needsApproval ?? false });
@@ -41,7 +41,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     return { kit, ran, how };
   }
 
-  test("Q9: rules of the runner and of the agent decide; a deny beats all, always-ask beats what allows", async () => {
+  test("Q9: rules of the runner and of the agent decide; a deny beats all, always-ask beats an allow", async () => {
     const cases: (readonly [KitOptions & { readonly needsApproval?: boolean }, string])[] = [
       [{}, "ran"],
       [{ runner: rules(rule("allow")) }, "ran"],
@@ -222,15 +222,22 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect([ran, kit.session.interrupts.map(({ callId }) => callId)]).toEqual([["pay 1"], ["b"]]);
     const denied = await payer(store, { threadId: "denied", runner: rules(rule("deny")) });
     expect([denied.ran, denied.kit.session.state]).toEqual([[], "completed"]);
-    const { tools, ran: shared } = paying({ needsApproval: () => humanApproval("Pay?", { quorum: 2 }) });
-    const two = await openKit([pays("a"), "done"], { store: await make(), tools });
-    await two.session.run("go").result;
-    const { id } = requestOf(two, "a");
-    await two.session.answer(id, approve({ by: "ann", remember: "always" }));
-    expect(await two.runner.rules()).toEqual([]);
-    await two.session.answer(id, approve({ by: "bob" }));
-    await happens(shared, "pay 1");
-    expect(await two.runner.rules()).toEqual([]);
+    for (const remember of ["always", "thread"] as const) {
+      const { tools, ran: shared } = paying({ needsApproval: () => humanApproval("Pay?", { quorum: 2 }) });
+      const two = await openKit([pays("a"), "done"], { store: await make(), tools });
+      await two.session.run("go").result;
+      const { id } = requestOf(two, "a");
+      await two.session.answer(id, approve({ by: "ann", remember }));
+      expect([await two.runner.rules(), two.session.rules]).toEqual([[], []]);
+      await two.session.answer(id, approve({ by: "bob" }));
+      await happens(shared, "pay 1");
+      expect([await two.runner.rules(), two.session.rules]).toEqual([[], []]);
+      const answers = (await factsOf(two.store)).filter((fact) => fact.type === "request-answered");
+      expect(answers.map((fact) => [fact.by, fact.rule])).toEqual([
+        ["ann", undefined],
+        ["bob", undefined],
+      ]);
+    }
   });
 });
 

@@ -92,7 +92,7 @@ describe.each(eachStore)("a stop during a resume by a handle, on $name", ({ make
     expect(ran).toEqual([]);
   });
 
-  it("S2, S9: one that comes before is for the pause, which the handle is not for any more", async () => {
+  it("S2, S9: one that comes before is for the pause, for which the handle is not valid any more", async () => {
     const { runner, session, handle, store } = await asking(await make());
     store.always({ before: 2, after: 2 });
     const receipt = session.interrupt();

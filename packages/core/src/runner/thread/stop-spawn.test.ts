@@ -263,7 +263,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     kit.session.run("hi");
     await pids(file, 1);
     const stopping = kit.session.interrupt();
-    // Its child goes on only now: it outlives the signal.
+    // Its child continues only now: it outlives the signal.
     writeFileSync(go, "");
     expect(await stopping).toMatchObject({ finished: ["s"], stopped: [] });
     const results = kit.session.messages.flatMap((message) => message.parts).filter((part) => part.type === "result");

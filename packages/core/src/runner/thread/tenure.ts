@@ -388,8 +388,8 @@ export class Tenure {
         state = await this.#whenFree(busy(host.key.threadId, refusal.owner, refusal.until));
         continue;
       }
-      // The withdrawn command would begin this tenure: an input a new run, an answer its calls. The next try leaves out a steer.
-      if (refusal.why === "gone" && (!this.mayCallModel || this.#place.segment === 1)) {
+      // The row that was taken back would begin this tenure. The next try leaves out any other one.
+      if (refusal.why === "gone" && refusal.keys.includes(rowThatBegins(this.command))) {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
       // The thread was deleted.
@@ -671,6 +671,11 @@ export class Tenure {
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
     this.#stops.over(receipt);
   }
+}
+
+/** Returns the key of the row that brought the command, or its input. */
+function rowThatBegins(command: OpeningCommand): string {
+  return beginsSegment(command) ? (command.row ?? "") : command.key;
 }
 
 /** True for a command with a person's words or answers. */

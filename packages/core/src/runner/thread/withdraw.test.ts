@@ -15,6 +15,7 @@ import {
   waiting,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import {
   approve,
   humanApproval,
@@ -24,6 +25,7 @@ import {
   reject,
   respond,
   type Store,
+  type ToolContext,
   tool,
 } from "../../index.ts";
 
@@ -281,6 +283,31 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([["pay 2"], []]);
   });
 
+  test("Q8: answers and input together: the approved call runs, and the input comes after its result", async () => {
+    const { tools, ran } = paying();
+    const kit = await waiting(["a"], { store: await make(), tools });
+    const answers = { [requestOf(kit, "a").id]: approve() };
+    expect(await kit.session.resume({ answers, input: "be quick" }).result).toMatchObject({ status: "completed" });
+    expect(history(kit.session.messages)).toEqual([
+      "user: go",
+      "assistant: call a",
+      "tool: a ok",
+      "user: be quick",
+      "assistant: done",
+    ]);
+    expect([ran, kit.problems()]).toEqual([["pay 1"], []]);
+  });
+
+  test('R3: mode "rethink" withdraws also a request that new input would leave open', async () => {
+    const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { onNewInput: "keep" }) });
+    const kit = await waiting(["a"], { store: await make(), tools });
+    const { id } = requestOf(kit, "a");
+    const run = kit.session.resume({ mode: "rethink", input: "never mind" });
+    expect(await run.result).toMatchObject({ status: "completed" });
+    await expect(kit.runner.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
+    expect([ran, kit.problems()]).toEqual([[], []]);
+  });
+
   test('R3: mode "continue" with input withdraws nothing; "rethink" without input withdraws all', async () => {
     const first = await three(await make());
     await first.kit.session.resume({ mode: "continue", input: "be quick" }).result;
@@ -339,6 +366,29 @@ describe.each(eachStore)("an input that answers ($name)", ({ make }) => {
     }
     expect(await factsOf(kit.store)).toEqual(facts);
     expect(kit.session.interrupts).toHaveLength(1);
+  });
+
+  test("Q8, Q6: the schema of the code that asks judges an input that answers, beyond its JSON Schema", async () => {
+    const city = z.string().refine((name) => name !== "Atlantis", "is no city");
+    const execute = (_args: unknown, ctx: ToolContext) =>
+      ctx.ask(humanInput("Where?", { schema: city, onNewInput: "answer" }));
+    const ask = tool({ name: "ask", description: "", input: anything, execute });
+    const kit = await openKit([[{ call: "ask", id: "a" }], "done"], { store: await make(), tools: [ask] });
+    await kit.session.run("go").result;
+    const facts = await factsOf(kit.store);
+    const refused = await kit.session.resume({ input: "Atlantis" }).result;
+    expect(refused).toMatchObject({ status: "failed", error: { code: "ANSWER_INVALID" } });
+    expect(await factsOf(kit.store)).toEqual(facts);
+    expect(await kit.session.resume({ input: "Oslo" }).result).toMatchObject({ status: "completed" });
+  });
+
+  test("Q8: a file cannot answer a question, and nothing has changed", async () => {
+    const kit = await asked({ onNewInput: "answer" });
+    const facts = await factsOf(kit.store);
+    const file = { type: "file", mediaType: "image/png", data: { base64: "AAAA" } } as const;
+    const refused = await kit.session.resume({ input: [{ parts: [{ type: "text", text: "Bob" }, file] }] }).result;
+    expect(refused).toMatchObject({ status: "failed", error: { code: "ANSWER_INVALID" } });
+    expect(await factsOf(kit.store)).toEqual(facts);
   });
 
   test("Q8: with several requests open it is ANSWER_AMBIGUOUS, and nothing has changed", async () => {

@@ -1,6 +1,6 @@
 // Sends the results of calls that were left behind to the store (S5). Invariants:
 // 1. A result that the store does not take is sent again while the runner is open: its key makes another try harmless.
-// 2. Closing the runner ends all waits. Each result has one more try, and then the log names what is lost. A store that does
+// 2. Closing the runner ends all waits. Each result has one more try, and then the log names the lost ones. A store that does
 //    not answer is not waited for without end.
 // 3. Nothing here keeps a process alive.
 

@@ -90,7 +90,7 @@ export function goOnValues(
   return { hash, values };
 }
 
-/** What most appends do not have, as JSON. */
+/** Returns the parts that most appends do not have, as JSON. */
 function more(key: ThreadKey, append: Append): string | null {
   const { raise, close, amend, decided, remember, parent, listed, named, at } = append;
   if ((raise ?? close ?? amend ?? remember ?? parent ?? listed ?? named) === undefined) return null;

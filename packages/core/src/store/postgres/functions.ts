@@ -199,7 +199,7 @@ BEGIN
 END $$;`;
 }
 
-// What appends with lists do more than those of the first version. The trigger of listing.ts keeps the rest of a list in shape.
+// The additions of appends with lists to those of the first version. The trigger of listing.ts keeps the rest of a list in shape.
 
 const standing = `
     IF p_more ? 'listed' THEN

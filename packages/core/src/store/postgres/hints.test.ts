@@ -9,7 +9,7 @@ import { postgresStore } from "./postgres.ts";
 
 const schema = freshSchema();
 const tenant = "acme";
-/** So rarely that only a hint can tell a watcher. */
+/** So rarely that a watcher learns of a change only by a hint. */
 const pollMs = 60_000;
 let pool: Awaited<ReturnType<typeof openPool>>;
 let redis: Redis;

@@ -1,5 +1,5 @@
-// The lists of a database. A thread's row in `listing` has what lists show of it and are ordered by, `label` and `word` what it
-// is found by. A trigger maintains the listing, for any statement and release that writes the thread. An append of a running
+// The lists of a database. A thread's row in `listing` has the columns that lists show and are ordered by; `label` and `word` have
+// those that it is found by. A trigger maintains the listing, for any statement and release that writes the thread. An append of a running
 // thread that keeps running changes none of them; so running threads are read by their state, and put in the order of their
 // own rows.
 //

@@ -39,7 +39,7 @@ interface Part {
   readonly base: string;
 }
 
-/** Where reading stands: the next seq, and the hash of the line before it. */
+/** The position of the reader: the next seq, and the hash of the line before it. */
 interface Mark {
   readonly next: number;
   readonly hash: string;

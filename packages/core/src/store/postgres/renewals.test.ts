@@ -46,7 +46,7 @@ test("renewals that are asked for at one moment are one statement, over all tena
   for (const key of all) expect(await untilOf(key)).toBeGreaterThan(Date.now() + LONG / 2);
 });
 
-test("P5, P7: of many, a lost lease and a damaged row are told of by themselves, and the others are renewed", async () => {
+test("P5, P7: of many, a lost lease and a damaged row are reported one by one, and the others are renewed", async () => {
   const all = keys("some");
   const fences = await Promise.all(all.map(taken));
   await store.release(all[3]!, fences[3]!);

@@ -1,8 +1,8 @@
 // Renewals of leases. Those that are asked for at the same moment are one statement, whatever tenants and runners they are
 // from: a process that runs a thousand threads renews them by one call.
 //
-// The statement renews a row only where it is as it should be. A row that it leaves alone is asked for by itself, which says
-// what is wrong with it.
+// The statement renews a row only if the row is undamaged and has the fence. A row that it leaves alone is renewed by a call of
+// its own, which reports the reason.
 
 import type { Calls } from "./calls.ts";
 

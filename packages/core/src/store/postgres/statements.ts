@@ -134,7 +134,7 @@ function texts(s: string) {
     takeOn: goOn(s, true),
     // Waits for no disk: a renewal that a crash of the server loses ends a lease early, and fences keep its owner from writing.
     renew: `SELECT set_config('synchronous_commit', 'off', true), ${s}.renew_1(${args(5)}) AS done`,
-    // The same for many. A thread that the same fence asks for twice is renewed once, and both are told.
+    // The same for many. A thread that the same fence asks for twice is renewed once, and both callers get the outcome.
     renewAll: `WITH asked AS (SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) WITH ORDINALITY
           AS a(name, tenant, id, fence, ttl, nth)),
       t AS (UPDATE ${s}.thread AS row SET until = ${renewed}, sum = ${sumOf("row", { until: `(${renewed})` })}

@@ -7,8 +7,8 @@ import type { ThreadKey } from "../store.ts";
 const DAMAGED = "BL001";
 const DISK_FULL = "53100";
 /**
- * Serialization, deadlock, no lock, too many connections, a server that ends or begins, or that only reads for now, and what
- * an administrator lets no call take longer than.
+ * Serialization, deadlock, no lock, too many connections, a server that ends or begins, or that only reads for now, and
+ * the time limits of an administrator.
  */
 const PASSING = new Set("40001 40P01 55P03 53300 57P01 57P02 57P03 57P05 25006 57014 25P03 25P04".split(" "));
 /** A prepared statement that is unknown to the connection, or already prepared. */

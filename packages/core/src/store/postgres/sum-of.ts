@@ -34,7 +34,7 @@ const BYTES: ReadonlySet<string> = new Set<Column>(["name", "tenant_name", "hash
 const TEXTS_OR_NONE: ReadonlySet<string> = new Set<Column>(["owner", "parent_id"]);
 const NUMBERS_OR_NONE: ReadonlySet<string> = new Set<Column>(["rest_from", "rest_due", "parent", "parent_seq"]);
 
-/** Of the row `of`, with some columns as they will be. */
+/** Returns the SQL for the checksum of the row `of`, with some columns as they will be. */
 export function sumOf(of: string, next: Partial<Record<Column, string>> = {}): string {
   const pieces = COLUMNS.map((column) => {
     const value = next[column] ?? `${of}.${column}`;

@@ -1,7 +1,7 @@
 // The tables of the first version.
 //
 // Threads, commands, requests and rules are found by a hash of their names, so that a name may have any length. A thread
-// has a number, too, which is never used again: what is stored once for each line is short, and a thread made again
+// has a number, too, which is never used again: the key that each line repeats is short, and a thread made again
 // under an old name is another one. Threads are also found by their ids: a damaged row does not look like none.
 //
 // `sum` is of the other columns, made as in rows.ts. A line's `hash` is chained to the one before it; `base` is that before

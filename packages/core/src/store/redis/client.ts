@@ -20,7 +20,7 @@ export interface RedisSubscriber {
   on(event: "ready" | "error" | "end" | "connect", listener: () => void): unknown;
 }
 
-/** What ioredis puts before every key that a command names, though not before channels. */
+/** The prefix that ioredis puts before every key that a command names, though not before channels. */
 export function keyPrefixOf(client: RedisClient): string {
   const { keyPrefix } = (client as { readonly options?: { readonly keyPrefix?: unknown } }).options ?? {};
   return typeof keyPrefix === "string" ? keyPrefix : "";

@@ -83,7 +83,7 @@ describe("keys", () => {
     await redisServer.remove(`${await service("redis")}?prefix=${prefix}`);
   });
 
-  test("deleted threads leave nothing behind but counters and the tenant's name, and what forks need goes with the last of them", async () => {
+  test("deleted threads leave nothing behind but counters and the tenant's name, and the lines that forks need go with the last fork", async () => {
     const client = new Redis(await service("redis"));
     const prefix = `belay-test-${randomUUID()}`;
     const store = redisStore(client, { prefix });

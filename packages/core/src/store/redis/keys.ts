@@ -1,7 +1,7 @@
 // The names of everything in Redis, made here and nowhere else. Invariants:
 // 1. All keys of a tenant begin with its key, and hold its name in a hash tag: they lie on one node of a cluster, and
 //    one script may touch all of them. The parts after it are made by the scripts (scripts.ts).
-// 2. A name is written so that it ends where it ends: no tenant and no thread reaches into another's keys.
+// 2. A name is written so that its end is certain: no tenant and no thread has a key of another.
 //
 //   belay:tenants                  the tenants that have threads: a tenant is added before its first append
 //   belay:{t:acme}                 counters: the last fence, the last number, the version of all this
@@ -26,7 +26,7 @@ export function fromText(text: string): string {
   return text.startsWith('"') ? (JSON.parse(text) as string) : text;
 }
 
-/** Of a tenant; also a hash of its own. */
+/** Returns the key of a tenant. It is a hash with the tenant's counters. */
 export function tenantKey(prefix: string, tenant: string): string {
   return `${prefix}:{t:${encodeURIComponent(toText(tenant))}}`;
 }

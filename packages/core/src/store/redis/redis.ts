@@ -60,7 +60,7 @@ import { damaged } from "./store-error.ts";
 
 /** The options of `redisStore()`. */
 export interface RedisStoreOptions {
-  /** What all keys begin with. */
+  /** The beginning of all keys. */
   readonly prefix?: string | undefined;
   /** How often to look whether a hint was lost. */
   readonly pollMs?: number | undefined;

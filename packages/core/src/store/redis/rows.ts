@@ -122,7 +122,7 @@ export function packVerdict(thread: string, id: string, body: string): string {
   return pack(`verdict\n${thread}\n${toText(id)}`, toText(body));
 }
 
-/** One that does not fit its crc is shown as damaged. */
+/** Reads a decided request. One that does not fit its crc is shown as damaged. */
 export function unpackVerdict(id: string, at: string, packed: string): DecidedRow {
   const [thread, rest] = partHead(packed, 1) as [string, string];
   const values = unpack(`verdict\n${thread}\n${id}`, rest, 1);
@@ -247,7 +247,7 @@ export function packRequest(thread: string, { id, expiresAt, body }: RaisedReque
   return pack(`${thread}\n${toText(id)}`, expiresAt ?? "", toText(body));
 }
 
-/** One that does not fit its crc is returned as damaged. */
+/** Reads an open request. One that does not fit its crc is returned as damaged. */
 export function unpackRequest(id: string, packed: string): RequestRow {
   const [thread, rest] = partHead(packed, 1) as [string, string];
   const values = unpack(`${thread}\n${id}`, rest, 2);

@@ -18,7 +18,7 @@ export function dropThread(sql: Statements, row: Row): void {
   if (needed === null) dropKept(sql, base);
 }
 
-/** One that is kept for forks may be needed by fewer of them now, or by none; so may those before it. */
+/** Drops the lines that were kept for forks and that no fork needs any more, of this thread and of those before it. */
 function dropKept(sql: Statements, first: number | null): void {
   for (let num = first; num !== null; ) {
     const kept = sql.kept.get(num) as Dropped | undefined;

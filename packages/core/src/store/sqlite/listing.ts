@@ -1,5 +1,5 @@
-// The lists of a database. A thread's row in `listing` has what lists show of it and are ordered by, `label` and `word` what it
-// is found by. An append of a running thread that keeps running changes none of them: each page that an append changes is
+// The lists of a database. A thread's row in `listing` has the columns that lists show and are ordered by; `label` and `word` have
+// those that it is found by. An append of a running thread that keeps running changes none of them: each page that an append changes is
 // written to the disk twice. So running threads are read by their state, and put in the order of their own rows.
 //
 // A copy: a row that does not fit its checksum is shown as damaged, and the next append that changes it writes it anew.

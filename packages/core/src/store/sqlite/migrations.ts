@@ -1,6 +1,6 @@
 // The tables, by small steps that only go forward. `user_version` counts the steps taken.
 //
-// Threads have a number, so that what is stored once for each line is short. Each is found in two ways, by (tenant, id) and by
+// Threads have a number, so that the key that each line repeats is short. Each is found in two ways, by (tenant, id) and by
 // a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the same reason.
 // A line's id is made of its thread's number and its seq, so that it needs no index of its own: each page that an append
 // changes is written to the disk twice. Threads are not indexed by the time of their last change for the same reason: lists

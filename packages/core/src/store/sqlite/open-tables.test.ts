@@ -137,7 +137,7 @@ describe("a database of another program", () => {
     expect(readFileSync(file)).toEqual(bytes);
   });
 
-  test("that has counted to our version is refused by what first reads it", async () => {
+  test("that has counted to our version is refused by the first read", async () => {
     sqliteStore(db);
     const { user_version: ours } = db.prepare("PRAGMA user_version").get() as { user_version: number };
     const other = await openDatabase(join(folder, "other.db"));

@@ -12,7 +12,7 @@ const LOCK_TRIES_MS = 5_000;
  * saves.
  */
 const LOG_PAGES = 250;
-/** Of one that is written over for long: to write it back less often is worth the growing. */
+/** The same for a log that is written over for long: fewer write-backs are worth a larger file. */
 const LONG_LOG_PAGES = 1_000;
 
 export function openTables(db: DatabaseSync, statfs?: Statfs): void {

@@ -19,7 +19,7 @@ const PAGE_SEQS = 1_000;
 /** No seq is higher. */
 export const LAST = 0xffffffff;
 
-/** Where reading stands: the seq of the next line, and the crc of all before it. */
+/** The position of the reader: the seq of the next line, and the crc of all before it. */
 interface Mark {
   readonly next: number;
   readonly crc: number;
@@ -117,7 +117,7 @@ function stretches(sql: Statements, key: ThreadKey, row: Row, end: Mark | undefi
   }
 }
 
-/** Its own checksum is not checked: the fork has the crc that all its lines must lead to. */
+/** Returns the place of a parent. Its own checksum is not checked: the fork has the crc that all its lines must lead to. */
 function placeOf(sql: Statements, key: ThreadKey, num: number): Place {
   const place = sql.place.get(num) as Place | undefined;
   if (place === undefined) throw damaged(key, 0, "the thread that it was forked from is missing");
@@ -155,7 +155,7 @@ function endOf(lines: readonly Line[]): number {
   return last === undefined ? 0 : last.seq + last.count - 1;
 }
 
-/** Without a last line that ends after `to`. */
+/** Returns the lines without a last one that ends after `to`. */
 function upTo(lines: readonly Line[], to: number): readonly Line[] {
   return endOf(lines) <= to ? lines : lines.slice(0, -1);
 }

@@ -79,7 +79,7 @@ function shownDecided({ id, thread_id, body, decided_at }: RequestTableRow): Dec
   return { id: fromText(id), threadId: fromText(thread_id), body: fromText(body), decidedAt: decided_at! };
 }
 
-/** Without a range, all of them. */
+/** Returns the open requests of a tenant; without a range, all of them. */
 export function openRequests(sql: Statements, tenant: string, range?: RequestRange): readonly RequestRow[] {
   const { after = 0, limit = -1 } = range ?? {};
   const rows = sql.openRequests.all(toText(tenant), after, limit) as unknown as RequestTableRow[];

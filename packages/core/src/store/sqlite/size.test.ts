@@ -37,7 +37,7 @@ function giving(value: unknown, ran: string[] = []) {
 
 const blobs = () => db.prepare("SELECT tenant, LENGTH(body) AS length FROM blob ORDER BY tenant").all();
 
-describe("what is large", () => {
+describe("large values", () => {
   test("P12: five megabytes in a result and in an input come back whole", async () => {
     const value = { rows: Array.from({ length: 50 }, (_, i) => `${i}:${"é".repeat(52_000)}`) };
     const input = "q".repeat(5 * MB);

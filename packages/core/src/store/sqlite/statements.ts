@@ -138,7 +138,7 @@ class Prepared {
   }
 }
 
-// Each is prepared when it is first asked for, and then stands there itself: what most appends call is called directly.
+// A statement is prepared when it is first asked for, and then takes the place of its getter: most appends call it directly.
 for (const [name, text] of Object.entries(texts)) {
   const get = function (this: Prepared): Statement {
     const value = this.db.prepare(text);
