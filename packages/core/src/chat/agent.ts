@@ -275,8 +275,7 @@ async function verdictOf(agent: ChatDefinition, desk: Desk, name: string, args: 
   const tool = agent.tools.get(name);
   if (tool === undefined) {
     const known = [...agent.tools.keys()].join(", ") || "none";
-    const value = JSON.stringify(name) ?? String(name);
-    throw belayError("OPTION_INVALID", { option: "tool", value, needed: `one of ${known}` });
+    throw belayError("OPTION_INVALID", { option: "tool", value: shown(name), needed: `one of ${known}` });
   }
   // Whether a tool that reads the arguments would ask is known only by running it.
   const { needsApproval } = tool;

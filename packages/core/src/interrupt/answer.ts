@@ -1,6 +1,6 @@
 // The answers to a request. Plain JSON, read strictly: an unknown key or type is refused.
 
-import { BelayError, belayError } from "../error.ts";
+import { BelayError, belayError, shown } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
 import { isLongName, NAME_BYTES } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
@@ -93,7 +93,7 @@ const fields: Readonly<Record<Answer["type"], readonly string[]>> = {
 export function readAnswer(id: string, given: unknown, most: number): Answer {
   const refuse = (problem: string) => belayError("ANSWER_INVALID", { id, problem });
   if (typeof id !== "string") {
-    const value = JSON.stringify(id) ?? "undefined";
+    const value = shown(id);
     throw belayError("OPTION_INVALID", { option: "id", value, needed: "a request's id" });
   }
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is no answer at all");

@@ -3,7 +3,7 @@
 
 import { type Agent, type Definition, definitionOf, type Ended, noCalls } from "../agent.ts";
 import type { AgentDescription } from "../describe.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import type { Action } from "../event.ts";
 import { type Fingerprint, shapeOf } from "../fingerprint.ts";
 import type { Frame } from "../frame.ts";
@@ -138,7 +138,7 @@ async function withTool(
       // It has no such tool.
     }
   }
-  throw belayError("OPTION_INVALID", { option: "tool", value: JSON.stringify(call[1]), needed: `one inside ${name}` });
+  throw belayError("OPTION_INVALID", { option: "tool", value: shown(call[1]), needed: `one inside ${name}` });
 }
 
 /** Returns its input: a child's recorded input, or the people's messages of the root. */

@@ -166,13 +166,13 @@ export class OpenSessions<Out, Deps> {
   /** Returns the events of a thread, whichever process has it, until this runner is closed. */
   reader(threadId: string, options: EventOptions): Reader {
     const { after, signal } = readEvents(options);
-    return this.#feed(threadId).reader(after, signal, this);
+    return this.#feed(readId("threadId", threadId)).reader(after, signal, this);
   }
 
   /** Returns the session that is open here, or one that only reads and sends: it takes no lease, so any process may have the thread. */
   async any(threadId: string): Promise<Session<Out>> {
     this.refuseIfClosed();
-    const known = this.known(threadId);
+    const known = this.known(readId("threadId", threadId));
     if (known !== undefined) return known;
     const session = await this.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) return session;

@@ -239,6 +239,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     begin: (session: Session<Out>) => Run<Out>,
   ): Promise<Run<Out>> {
     const sessions = this.#sessions;
+    readId("threadId", threadId);
     const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
     const over = sessions.goOn(threadId);
     let run: Run<Out>;
@@ -277,11 +278,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   async #refuseUnknown(threadId: string): Promise<void> {
     this.#sessions.refuseIfClosed();
-    const loaded = await loadThread(
-      this.#setup.store,
-      this.#key(readId("threadId", threadId)),
-      Number.MAX_SAFE_INTEGER,
-    );
+    const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   }
 
@@ -377,21 +374,21 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Returns a thread as the store has it, whichever process runs it; undefined if there is none. */
   async look(threadId: string): Promise<Look | undefined> {
     this.#sessions.refuseIfClosed();
-    return lookAtThread(this.#setup, this.#key(readId("threadId", threadId)));
+    return lookAtThread(this.#setup, this.#key(threadId));
   }
 
   /** Returns facts of a thread in order, as JSON. Throws THREAD_UNKNOWN. */
   async journal(threadId: string, options: JournalOptions = {}): Promise<JournalPage> {
     this.#sessions.refuseIfClosed();
     const { after, limit } = readJournal(options);
-    return readPage(this.#setup.store, this.#key(readId("threadId", threadId)), after, limit);
+    return readPage(this.#setup.store, this.#key(threadId), after, limit);
   }
 
   /** Returns the calls and steps that took effect after a seq, or may have: a fork at that seq does not undo them. */
   async effects(threadId: string, options: EffectsOptions): Promise<readonly Effect[]> {
     this.#sessions.refuseIfClosed();
     const after = readEffects(options);
-    return effectsAfter((await readPast(this.#setup.store, this.#key(readId("threadId", threadId)))).facts, after);
+    return effectsAfter((await readPast(this.#setup.store, this.#key(threadId))).facts, after);
   }
 
   /** session.checkpoint() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
@@ -477,7 +474,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
         }),
       answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
-    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
+    return sendTo(verbs, this.#setup, this.#key(threadId), input, { ...given, byWorker });
   }
 
   /** True without agents: other processes start everything. */
@@ -574,16 +571,17 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   #key(threadId: string): ThreadKey {
-    return { tenant: this.#tenant, threadId };
+    return { tenant: this.#tenant, threadId: readId("threadId", threadId) };
   }
 
   /** Removes a thread and its past, except for lines that forks share. */
   async delete(threadId: string): Promise<void> {
     this.#sessions.refuseIfClosed();
+    const key = this.#key(threadId);
     const session = this.#sessions.known(threadId);
     if (session?.state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
     await session?.close();
-    await deleteThread(this.#setup.store, this.#key(threadId));
+    await deleteThread(this.#setup.store, key);
   }
 
   /** Removes threads that have ended and were not written to for `idleMs`. Resolves to their ids. */
@@ -650,7 +648,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     if (this.#startsNothing) throw agentUnknown();
     const { clock, leaseTtlMs, store } = this.#setup;
-    const key = this.#key(readId("threadId", threadId));
+    const key = this.#key(threadId);
     const row = async () => (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;
     const giveBack = await this.#slots.free(threadId);
     try {

@@ -19,10 +19,10 @@ export function flag(option: string, value: boolean | undefined): void {
 
 export function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
   if (value === undefined || allowed.includes(value)) return;
-  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: `one of ${allowed.join(", ")}` });
 }
 
 export function atLeastZero(option: string, value: number | undefined): void {
   if (value === undefined || (typeof value === "number" && value >= 0)) return;
-  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number of milliseconds, 0 or more" });
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "a number of milliseconds, 0 or more" });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { agent, createRunner, END, graph, humanInput, respond, START } from "../../index.ts";
+import { agent, createRunner, END, graph, humanInput, memoryStore, respond, START } from "../../index.ts";
 import { scriptedModel } from "../../testing/index.ts";
 
 test("V9: an unknown option is refused and changes nothing", async () => {
@@ -64,9 +64,48 @@ test("bad options: one that is no text, no flag or no object at all is refused w
     ["signal", () => runner.work({ signal: "stop" as never })],
     ["timeoutMs", () => runner.drain({ timeoutMs: Number.NaN })],
   ];
+  // No JSON has these values.
+  for (const value of [Symbol("now"), () => {}, 5n, Object.create(null)] as never[]) {
+    refused.push(
+      ["mode", () => session.interrupt({ mode: value })],
+      ["timeoutMs", () => session.interrupt({ mode: "after-tools", timeoutMs: value })],
+      ["start", () => session.enqueue("x", { start: value })],
+      ["node", () => session.setBreakpoint({ node: value })],
+      ["id", () => session.answer(value, respond(1))],
+      ["tool", () => session.permission(value, {})],
+    );
+  }
   for (const [option, call] of refused) await expect(call()).rejects.toMatchObject(invalid(option));
   expect(() => session.resume(null as never)).toThrow(expect.objectContaining(invalid("options")));
   expect(() => session.run("x", { id: "" })).toThrow(expect.objectContaining(invalid("id")));
   expect([session.state, await session.waiting()]).toEqual(["running", []]);
   expect(await session.interrupt()).toMatchObject({ accepted: true, partialText: "I say" });
+});
+
+test("a thread id that is no text is refused by every verb, and makes no thread", async () => {
+  const store = memoryStore();
+  const runner = createRunner({ agent: agent({ name: "a", model: scriptedModel([]) }), store });
+  for (const id of [undefined, null, 7, "", "x".repeat(201), {}, Symbol("x"), Object.create(null)] as never[]) {
+    const calls: readonly (() => unknown)[] = [
+      () => runner.start(id, "x"),
+      () => runner.interrupt(id),
+      () => runner.pause(id),
+      () => runner.steer(id, "x"),
+      () => runner.enqueue(id, "x"),
+      () => runner.observe(id, "x"),
+      () => runner.withdraw(id, "x"),
+      () => runner.fork(id, { at: 1 }),
+      () => runner.history(id),
+      () => runner.repair(id),
+      () => runner.delete(id),
+      () => runner.events(id),
+    ];
+    for (const call of calls) {
+      await expect((async () => call())()).rejects.toMatchObject({
+        code: "OPTION_INVALID",
+        message: expect.stringMatching(/^Option threadId is /),
+      });
+    }
+  }
+  expect(await store.threads("default")).toEqual([]);
 });

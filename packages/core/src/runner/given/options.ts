@@ -306,7 +306,7 @@ export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<s
   const { drift, answers = {} } = options;
   if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
   if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
-    throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
+    throw belayError("OPTION_INVALID", { option: "answers", value: shown(answers), needed: "answers by request id" });
   }
   return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer, most)]));
 }
@@ -317,7 +317,7 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
-    throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
+    throw belayError("OPTION_INVALID", { option: "node", value: shown(node), needed: "the key of a node" });
   }
   flag("stop", stop);
   const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
@@ -361,7 +361,7 @@ function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefi
   const known = (named.length === 0 ? all : named).map(({ name, nodes }) => `${name}: ${nodes?.join(", ")}`);
   const needed =
     known.length === 0 ? "the key of a node, and there is no graph in this agent" : `one of ${known.join("; ")}`;
-  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed });
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed });
 }
 
 function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
@@ -414,7 +414,7 @@ export function readEvents(options: EventOptions): {
 /** Returns the seq of the last fact that a reader has; 0 if it has none. */
 function readCursor(after = 0): number {
   if (Number.isSafeInteger(after) && after >= 0) return after;
-  throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
+  throw belayError("OPTION_INVALID", { option: "after", value: shown(after), needed: "the seq of a fact, or 0" });
 }
 
 export function readId(option: string, id: unknown): string {
