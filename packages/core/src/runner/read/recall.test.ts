@@ -1,8 +1,8 @@
 // The memory of a session, and the store handles of its readers.
 
-import { gate, history, openKit, said, settle, threadOf, wrapStore } from "@belay/testkit";
+import { eachStore, gate, history, openKit, said, settle, threadOf, toolOf, until, wrapStore } from "@belay/testkit";
 import { expect, it } from "vitest";
-import { memoryStore } from "../../index.ts";
+import { approve, memoryStore } from "../../index.ts";
 
 it("a session that reads the store while it runs does not return to the older state", async () => {
   const inner = memoryStore();
@@ -60,3 +60,20 @@ it("C3: a session opened before its thread existed continues from the state that
   expect(await early.session.run("two").result).toMatchObject({ status: "completed", text: "second" });
   expect(history(early.session.messages)).toEqual(["user: one", "assistant: first", "user: two", "assistant: second"]);
 });
+
+it.each(eachStore)(
+  "a session that answers a thread of another process shows the result of the call, also if it was read meanwhile ($name)",
+  async ({ make }) => {
+    const store = await make();
+    const go = gate();
+    const tools = [toolOf("pay", () => go.opened, { needsApproval: true })];
+    const owner = await openKit([[{ call: "pay", id: "p" }]], { store, tools });
+    await owner.session.run("go").result;
+    const { session } = await openKit([], { store, tools });
+    await session.answer(session.interrupts[0]!.id, approve());
+    expect(history(session.messages)).toEqual(["user: go", "assistant: call p"]);
+    go.open();
+    await until(() => !threadOf(session).isWriting);
+    expect(history(session.messages)).toEqual(["user: go", "assistant: call p", "tool: p ok"]);
+  },
+);

@@ -218,7 +218,9 @@ export class Recall {
   }
 
   #remembered(): ThreadState | undefined {
-    return this.#fold ?? this.#idleFold?.deref() ?? this.#lastSeen();
+    const known = this.#fold ?? this.#idleFold?.deref() ?? this.#lastSeen();
+    // It was read for a reader. A tenure that needed the open part alone may have written since.
+    return known !== undefined && known.head >= this.standing.head ? known : undefined;
   }
 
   /** Returns the fold that was read last. Without the time when the thread was made, it may be of another thread of the same name. */
