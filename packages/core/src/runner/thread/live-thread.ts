@@ -12,7 +12,7 @@ import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
-import type { OpeningCommand, SegmentCommand } from "../decide/command.ts";
+import { isSignal, type OpeningCommand, type SegmentCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import type { Feed } from "../read/feed.ts";
@@ -118,6 +118,11 @@ export class LiveThread implements TenureHost, HotHost {
   /** The tenure of the run, or of answered calls if there is no run. */
   get live(): Tenure | undefined {
     return this.running ?? this.tenure;
+  }
+
+  /** Resolves when no stop of the thread at rest is under way. */
+  async stopped(): Promise<void> {
+    while (this.tenure !== undefined && isSignal(this.tenure.command)) await this.tenure.over;
   }
 
   get isWriting(): boolean {

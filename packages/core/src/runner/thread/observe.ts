@@ -39,7 +39,9 @@ export async function observe(
 /** Adds the messages that wait to the history of a thread at rest. If another process has the thread, it adds them. */
 export async function takeObserved(thread: LiveThread): Promise<void> {
   const { setup, key } = thread;
-  const rests = () => !thread.isWriting && (thread.state === "initialized" || thread.state === "completed");
+  const isIdle = () => thread.state === "initialized" || thread.state === "completed";
+  const rests = () => !thread.isWriting && isIdle();
+  if (isIdle()) await thread.stopped();
   // Another process may have moved the thread since.
   await thread.refresh().catch(() => {});
   if (!rests() || !thread.host.accepts() || thread.closing !== undefined) return;

@@ -64,8 +64,8 @@ export async function withdraw({ store }: Pick<Setup, "store">, key: ThreadKey, 
 
 /** Puts a new thread on record, so that rows can wait for it. A run that begins meanwhile may do so first. */
 async function onRecord(thread: LiveThread, command: InputCommand): Promise<void> {
-  // Answered calls run: the thread is on record, and the run that waits for their end may begin long after.
-  if (thread.tenure?.mayCallModel === false) return;
+  // Answered calls run, and the run that waits for their end may begin long after. A stop may meet a thread without a record.
+  if (thread.tenure?.mayCallModel === false && thread.standing.state !== "created") return;
   // A `beforeReply` hook may be the sender. The run begins after the hook, so waiting for it would never end.
   if (hooksNamed(thread.setup.hooks, thread.agent.hooks, "beforeReply") === undefined) {
     for (let seen: Tenure | undefined | null = null; seen !== thread.running; ) {

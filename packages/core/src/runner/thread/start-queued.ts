@@ -14,6 +14,7 @@ export async function startWaiting(thread: LiveThread): Promise<void> {
 
 /** Starts a run with the oldest input that waits, if the thread is idle and no person has to act first. */
 export async function startQueued(thread: LiveThread): Promise<void> {
+  if (isIdle(thread)) await thread.stopped();
   if (thread.isWriting) return;
   const { setup, key } = thread;
   // Another process may have moved the thread since.
@@ -21,9 +22,8 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   if (thread.isGone) return;
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
   const command = loaded?.commands.find(({ kind }) => kind === "input");
-  const { state, running, closing } = thread;
-  const idle = state === "initialized" || state === "completed" || state === "created";
-  if (command === undefined || !idle || running !== undefined || closing !== undefined) return;
+  const { running, closing } = thread;
+  if (command === undefined || !isIdle(thread) || running !== undefined || closing !== undefined) return;
   if (!thread.host.accepts() || thread.agent.absent) return;
   const { slots } = thread.host;
   const giveBack = slots.take(key.threadId);
@@ -41,4 +41,8 @@ export async function startQueued(thread: LiveThread): Promise<void> {
     // The run has not begun, the input waits as before, and no caller has this run.
     else if (code === "HOOK_FAILED" && thread.state !== "error") report({ place, desk: setup }, result.error);
   });
+}
+
+function isIdle({ state }: LiveThread): boolean {
+  return state === "initialized" || state === "completed" || state === "created";
 }
