@@ -26,7 +26,9 @@ export type AtRest = Pick<
 export function signalFacts(state: ThreadState, given: SignalCommand, at: AtRest): readonly Fact[] {
   const { place } = at;
   const command = aimedAt(given, place);
-  if (at.intent === "terminate") judgeEnd(state, command);
+  // A termination may have joined a stop. If the thread is over, each of them is refused in its own way.
+  if (at.intent === "terminate" && (command.do === "terminate" || state.state !== "terminated"))
+    judgeEnd(state, command);
   else if (stopAtRest(state, command, at) === undefined) return metNothing(state, command, place);
   const waiting = { how: "stopped", facts: [], calls: waitingCalls(state), partialText: "", attempt: 1 } as const;
   const rest = { kept: undefined, pausedBy: undefined, halts: [], mayCallModel: true, from: Number.POSITIVE_INFINITY };
@@ -47,8 +49,9 @@ export function stopAtRest(
   return interruptOf(place, turn, waitingCalls(state), at);
 }
 
-function judgeEnd({ threadId, run, state }: ThreadState, { options }: SignalCommand): void {
-  refuseIfStale(threadId, options, { runId: run?.id, segment: run?.segment ?? 0, state });
+function judgeEnd({ threadId, run, state }: ThreadState, { do: verb, options }: SignalCommand): void {
+  const present = { runId: run?.id, segment: run?.segment ?? 0, state };
+  if (verb === "terminate") refuseIfStale(threadId, options, present);
   // A thread at rest with the state `running` has crashed.
   move(state === "running" ? "paused" : state, "terminated");
 }

@@ -94,8 +94,11 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   const opened = await tenure.opening;
   // A thread that was deleted may have been made again under the same name.
   if (thread.isGone && order.door.thread !== thread) return undefined;
+  const { options } = order.command;
   const command = tenure.command as SignalCommand;
   order.command = command;
+  // The segment that it met first, unless its caller named another one. The thread may have moved on since.
+  aim(order, options.runId === undefined && options.segment === undefined ? command.options : {});
   aim(order, thread.standing);
   if ("known" in opened) return recorded(thread, command, opened.known);
   if ("facts" in opened) return tenure.receipt;

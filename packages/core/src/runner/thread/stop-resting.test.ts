@@ -2,6 +2,7 @@ import {
   eachStore,
   gate,
   heldStore,
+  history,
   type Kit,
   openKit,
   settle,
@@ -42,6 +43,18 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(await store.requests("default")).toEqual([]);
   });
 
+  it("S2: a stop for another segment is refused by no termination that is called in the same tick", async () => {
+    const { owner } = await asking();
+    const stopped = owner.session.interrupt({ segment: 7 });
+    const ended = owner.session.terminate();
+    expect(await stopped).toMatchObject({ accepted: false });
+    await ended;
+    expect(owner.session.state).toBe("terminated");
+    const late = owner.session.interrupt();
+    await owner.session.terminate().catch(() => {});
+    expect(await late).toMatchObject({ accepted: false });
+  });
+
   it("S2: nor in one that began while its hooks ran", async () => {
     const { store, owner } = await asking();
     const [heard, go] = [gate(), gate()];
@@ -66,15 +79,11 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
       heard.open();
       await go.opened;
     };
-    const kit = await openKit([[{ call: "pay", id: "p" }], [{ call: "pay", id: "q" }], "done"], {
-      store: await make(),
-      tools,
-      agent: { hooks: { onInterrupt } },
-    });
-    await kit.session.run("go").result;
+    const { store, owner } = await asking();
+    const kit = await openKit([], { store, tools, agent: { hooks: { onInterrupt } } });
     const first = kit.session.interrupt({ graceMs: 60_000 });
     await heard.opened;
-    await goOn(kit);
+    await goOn(owner);
     const second = kit.session.interrupt({ graceMs: 60_000 });
     go.open();
     expect(await first).toMatchObject({ accepted: false });
@@ -84,7 +93,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
 
   it("S2, S9: withdraws the open requests also if an answered call ran and ended in between", async () => {
     const store = await make();
-    const [written, writes, ended, ends] = [gate(), gate(), gate(), gate()];
+    const [written, writes] = [gate(), gate()];
     let isHeld = false;
     const before = () => {
       if (!isHeld) return undefined;
@@ -92,13 +101,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
       written.open();
       return writes.opened;
     };
-    const slow = wrapStore(heldStore(store, { before }), {
-      async release(key, fence) {
-        ended.open();
-        await ends.opened;
-        return store.release(key, fence);
-      },
-    });
+    const slow = heldStore(store, { before });
     const calls = [
       { call: "pay", id: "p" },
       { call: "pay", id: "q" },
@@ -108,11 +111,10 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     isHeld = true;
     const stopped = session.interrupt();
     await written.opened;
-    expect(await session.answer(session.interrupts[0]!.id, approve())).toEqual({ open: 1 });
-    await ended.opened;
+    const other = await openKit([], { store, tools });
+    expect(await other.session.answer(session.interrupts[0]!.id, approve())).toEqual({ open: 1 });
+    await until(async () => (await store.load({ tenant: "default", threadId: "thread" }))!.row.lease === undefined);
     writes.open();
-    await settle(20);
-    ends.open();
     expect(await stopped).toMatchObject({ accepted: true, notStarted: ["q"] });
     expect([session.pauseType, await store.requests("default")]).toEqual(["user_interrupt", []]);
   });
@@ -153,18 +155,25 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     return { begun, waits: toolOf("pay", execute, { needsApproval: true }) };
   }
 
-  it("S1, S9: stops the call that the last answer let run while it read the requests", async () => {
-    const { begun, waits } = waiting();
-    const { session, stop, go } = await held(["p"], waits);
+  it("S9: an answer of this process that comes later is not taken, nor does it wait for ever", async () => {
+    const { session, stop, go } = await held(["p"]);
     const { stopped } = await stop();
-    expect(await session.answer(session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
-    await begun.opened;
+    const answered = session.answer(session.interrupts[0]!.id, approve());
     go.open();
-    expect(await stopped).toMatchObject({ accepted: true, stopped: ["p"], late: [] });
-    expect(session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+    expect(await stopped).toMatchObject({ accepted: true, notStarted: ["p"] });
+    await expect(answered).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
   });
 
-  it("S1, S9: also where another process runs it", async () => {
+  it("S2: a resume that comes later begins after it, on what the stop leaves", async () => {
+    const { session, stop, go } = await held(["p"]);
+    const { stopped } = await stop();
+    const run = session.resume({ input: "go on" });
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, segment: 1, notStarted: ["p"] });
+    expect(await run.result).toMatchObject({ status: "completed", segment: 2 });
+  });
+
+  it("S1, S9: stops the call that the last answer let run in another process while it read the requests", async () => {
     const { begun, waits } = waiting();
     const { store, stop, go } = await held(["p"], waits);
     const other = await openKit([], { store, tools: [waits] });
@@ -177,8 +186,9 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
   });
 
   it("S2: meets nothing if that call has ended by then", async () => {
-    const { session, stop, go } = await held(["p"]);
+    const { store, stop, go } = await held(["p"]);
     const { stopped } = await stop();
+    const { session } = await openKit([], { store, tools });
     await session.answer(session.interrupts[0]!.id, approve());
     await until(() => session.messages.at(-1)?.role === "tool");
     await settle(10);
@@ -244,13 +254,44 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
       },
       { needsApproval: true, graceMs: 60_000 },
     );
-    const { session, stop, go } = await held(["p"], deaf);
+    const { session, store, stop, go } = await held(["p"], deaf);
+    const other = await openKit([], { store, tools: [deaf] });
     const { stopped } = await stop();
     const forced = session.interrupt({ force: true });
-    await session.answer(session.interrupts[0]!.id, approve());
+    await other.session.answer(session.interrupts[0]!.id, approve());
     await begun.opened;
     go.open();
     expect(await stopped).toMatchObject({ accepted: true, late: ["p"] });
     expect(await forced).toEqual(await stopped);
+  });
+});
+
+describe.each(eachStore)("a stop of a thread that waits for nothing, on $name", ({ make }) => {
+  it("loses no steer that is sent in the same tick, also on a new thread", async () => {
+    const kit = await openKit(["done"], { store: await make() });
+    const stopped = kit.session.interrupt();
+    await kit.session.steer("be brief");
+    expect(await stopped).toMatchObject({ accepted: false });
+    await kit.session.run("go").result;
+    expect(history(kit.session.messages)).toEqual(["user: go", "user: be brief", "assistant: done"]);
+  });
+
+  it.each([{}, { id: "esc" }])("keeps no input from starting that is queued meanwhile %j", async (options) => {
+    const kit = await openKit(["done", "next"], { store: await make() });
+    await kit.session.run("go").result;
+    const stopped = kit.session.interrupt(options);
+    await kit.session.enqueue("and then");
+    expect(await stopped).toMatchObject({ accepted: false });
+    await until(() => kit.requests.length === 2);
+  });
+
+  it("keeps no message from the history that is observed meanwhile", async () => {
+    const kit = await openKit(["done"], { store: await make() });
+    await kit.session.run("go").result;
+    const stopped = kit.session.interrupt();
+    await kit.session.observe("it rains");
+    await stopped;
+    expect(await kit.session.waiting()).toEqual([]);
+    expect(history(kit.session.messages).at(-1)).toBe("user: it rains");
   });
 });
