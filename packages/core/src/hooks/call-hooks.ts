@@ -172,7 +172,7 @@ export function report({ place, desk }: Pick<HookHost, "place" | "desk">, error:
  * from now.
  */
 export function withinGrace<T>(
-  { signal, clock }: HookHost,
+  { signal, clock }: Pick<HookHost, "signal" | "clock">,
   work: Promise<T>,
   graceMs?: number,
 ): Promise<T | undefined> {

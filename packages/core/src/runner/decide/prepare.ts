@@ -2,10 +2,11 @@
 // on the thread. The state may have moved by the time that the command is decided: `decide` judges it anew.
 
 import type { Definition } from "../../agent.ts";
-import { BelayError, belayError } from "../../error.ts";
+import { BelayError, belayError, UserInterrupt } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
+import { withinGrace } from "../../hooks/call-hooks.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { StopSignal } from "../../interrupt/stop-signal.ts";
@@ -40,18 +41,28 @@ export type Prepare = (state: ThreadState) => Promise<Prepared>;
 export function preparing(preparer: Preparer, command: Command, place: FramePlace, signal: StopSignal): Prepare {
   const hooked = beginsSegment(command) ? inputHooks(preparer, place, command.inputs) : () => [];
   let said: Promise<readonly Fact[]> | undefined;
+  const { clock } = preparer.setup;
+  /** Asks user code. A stop gives it its grace; then the command does not begin. */
+  const ask: Ask = async (work) => {
+    const done = await withinGrace(
+      { signal, clock },
+      work.then((value) => ({ value })),
+    );
+    if (done === undefined) throw new UserInterrupt(signal.stop?.at ?? 0, signal.stop?.reason);
+    return done.value;
+  };
   return async (state) => {
     try {
       switch (command.do) {
         case "answer":
-          await checkAnswer(preparer, state, command.request, command.answer);
+          await ask(checkAnswer(preparer, state, command.request, command.answer));
           return nothingAsked;
         case "run":
           judgeRun(state);
           return { ...nothingAsked, inputs: await hooked(signal) };
         case "resume":
           judgeResume(state, command, place);
-          return await prepareResume(preparer, place, state, command, () => hooked(signal));
+          return await prepareResume(preparer, place, state, command, ask, () => hooked(signal));
         case "stop": {
           const { behind: late, setup } = preparer;
           const at = placeIn(state, place);
@@ -71,29 +82,32 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   };
 }
 
+type Ask = <T>(work: Promise<T>) => Promise<T>;
+
 async function prepareResume(
   preparer: Preparer,
   place: FramePlace,
   state: ThreadState,
   command: ResumeCommand,
+  ask: Ask,
   hooked: () => Inputs | Promise<Inputs>,
 ): Promise<Prepared> {
   const { row } = command;
   const answers: (readonly [string, Answer])[] = [];
   for (const [id, answer] of command.answers) {
     const interrupt = state.requests?.get(id)?.interrupt ?? {};
-    answers.push([id, await signedFor(preparer, command, interrupt, answer)]);
+    answers.push([id, await ask(signedFor(preparer, command, interrupt, answer))]);
   }
-  for (const [id, answer] of answers) await checkAnswer(preparer, state, id, answer);
+  for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));
   const inputs = await hooked();
-  const drifted = await driftOf(preparer.agent, place, state, command.drift);
+  const drifted = await ask(driftOf(preparer.agent, place, state, command.drift));
   const open = undecided(state, command, preparer.setup.clock.now());
   const { isAnswer } = effectOf(state.threadId, command, inputs.length > 0, open);
   if (isAnswer) {
     const [only] = open as readonly [Interrupt];
     const said = { type: "respond", value: textOf(only.id, inputs) } as const;
-    const reply = await signedFor(preparer, command, only, said);
-    await checkAnswer(preparer, state, only.id, reply);
+    const reply = await ask(signedFor(preparer, command, only, said));
+    await ask(checkAnswer(preparer, state, only.id, reply));
     return { inputs, answers, reply, drifted, unread: [] };
   }
   // Read last: a steer that is sent while hooks are asked stands before the new input, too.

@@ -87,7 +87,9 @@ async function submitHere<C extends Command>(
   for (;;) {
     thread.refuseIfClosed();
     const { tenure } = thread;
-    if (tenure === undefined) {
+    // The code that is asked may be the caller, and wait for this command.
+    const isAsking = tenure?.isAsking === true && command.do !== "answer";
+    if (tenure === undefined || isAsking) {
       if (toWorker) return { how: "elsewhere" };
       const tried = await atRest(thread, command, sent);
       if (tried !== "again") return tried;
@@ -114,7 +116,7 @@ async function atRest<C extends Command>(thread: LiveThread, command: C, sent: b
   // Another process consumed the row in the meantime: the journal has its outcome.
   if (code === "THREAD_BUSY" || (code === "INPUT_WITHDRAWN" && sent)) return { how: "elsewhere" };
   if (code === "STORE_CONFLICT") return "again";
-  if (sent && code.startsWith("ANSWER_")) await consume(thread, command, opened.refusal);
+  if (sent && (code.startsWith("ANSWER_") || code === "USER_INTERRUPT")) await consume(thread, command, opened.refusal);
   throw opened.refusal;
 }
 

@@ -139,6 +139,8 @@ export class Tenure {
   #taking: Set<Promise<void>> | undefined;
   /** True while its end is being appended: answers are for the next tenure. */
   #closing = false;
+  /** True while user code is asked about the command that begins it: nothing of it is on record, and nothing is on its way. */
+  isAsking = false;
   /** Resolves when it is over. */
   readonly over: Promise<void>;
   #isOver: () => void = () => {};
@@ -500,7 +502,9 @@ export class Tenure {
     if (!this.mayCallModel) this.#place = placeIn(state, this.#place);
     const { command } = this;
     if (isSignal(command)) this.#asked = { ...this.#asked, command: aimedAt(command, this.#place) };
+    this.isAsking = true;
     const prepared = await this.#prepare(state);
+    this.isAsking = false;
     const decision = decide(state, this.command, this.#context(prepared, this.#asked.byRow ?? false));
     if ("refusal" in decision) throw decision.refusal;
     if ("known" in decision) throw new OnRecord(decision.known);
@@ -644,8 +648,8 @@ export class Tenure {
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };
     signal.raise({ at: clock.now(), by: "error", ...blank });
     signal.force();
-    // A stop before the beginning is accepted, and its receipt is empty.
-    const accepted = error instanceof UserInterrupt;
+    // A stop before the beginning is accepted, and its receipt is empty. One that met an answer is for the request.
+    const accepted = this.mayCallModel && error instanceof UserInterrupt;
     const receipt = { ...receiptOf(undefined, this.#place, this.#late), accepted };
     this.#finish(undefined, { runId, segment, usage, status: "failed", error }, receipt);
     this.#host.feed.lookAgain();
