@@ -98,8 +98,8 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   const command = tenure.command as SignalCommand;
   order.command = command;
   // The segment that it met first, unless its caller named another one. The thread may have moved on since.
-  aim(order, options.runId === undefined && options.segment === undefined ? command.options : {});
-  aim(order, thread.standing);
+  const isAimed = options.runId !== undefined || options.segment !== undefined || thread.standing.runId === undefined;
+  aim(order, isAimed ? thread.standing : command.options);
   if ("known" in opened) return recorded(thread, command, opened.known);
   if ("facts" in opened) return tenure.receipt;
   const { code } = opened.refusal;
