@@ -95,6 +95,15 @@ describe.each(eachStore)("a damaged command on $name", ({ make }) => {
   });
 });
 
+it("C4, V7: an input that cannot be read takes no slot: the inputs of other threads start", async () => {
+  const { runner, session, store, requests } = await openKit(["done", "and done"], { runner: { concurrency: 1 } });
+  await session.run("go").result;
+  await store.send(key, { key: "i1", kind: "input", body: "no", at: Date.now() });
+  await expect(session.enqueue("and then")).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  await runner.enqueue("another", "go", { start: "here" });
+  await until(() => requests.length === 2);
+});
+
 it("C4: a command that the store itself refuses is logged once by the owner of the thread", async () => {
   const { run, hint, told, end, session, store } = await running(await eachStore[1]!.make());
   const load = store.load;

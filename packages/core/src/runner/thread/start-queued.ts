@@ -25,11 +25,12 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const { running, closing } = thread;
   if (command === undefined || !isIdle(thread) || running !== undefined || closing !== undefined) return;
   if (!thread.host.accepts() || thread.agent.absent) return;
+  // Before it has a slot: it may be damaged.
+  const { messages: inputs, by } = read<InputMail>(key, command);
   const { slots } = thread.host;
   const giveBack = slots.take(key.threadId);
   if (giveBack === undefined) return slots.later(key.threadId, () => startWaiting(thread));
   const place = thread.place(setup.clock.id(), 1);
-  const { messages: inputs, by } = read<InputMail>(key, command);
   const caller = { key: keyOf.run(setup.clock.id()), ...(by !== undefined && { by }) };
   const run = thread.start(place, { do: "run", ...caller, inputs, row: command.key });
   void run.result.then(giveBack);
