@@ -173,6 +173,20 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(await run.result).toMatchObject({ status: "completed", segment: 2 });
   });
 
+  it("S2, V2: a stop after that resume is for the segment that it begins, also when it is sent again", async () => {
+    const { session, requests, stop, go } = await held(["p"]);
+    const { stopped } = await stop();
+    const run = session.resume({ input: "go on" });
+    const second = session.interrupt({ id: "second" });
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, segment: 1 });
+    expect(await second).toMatchObject({ accepted: true, segment: 2 });
+    expect(await run.result).toMatchObject({ status: "interrupted", segment: 2 });
+    expect(history(session.messages).at(-1)).toBe("user: go on");
+    expect(requests).toHaveLength(1);
+    expect(await session.interrupt({ id: "second" })).toEqual(await second);
+  });
+
   it("S1, S9: stops the call that the last answer let run in another process while it read the requests", async () => {
     const { begun, waits } = waiting();
     const { store, stop, go } = await held(["p"], waits);

@@ -521,8 +521,10 @@ export class Tenure {
 
   /** Takes a stop, a pause or a termination: it meets the calls and a run that waits for them. All callers get the same receipt. */
   stop(command: SignalCommand): Promise<Receipt> {
-    // Answered calls run to their end: their thread is paused already.
-    const isParked = command.do === "pause" && !this.mayCallModel;
+    // Answered calls run to their end: their thread is paused already. After a stop at rest, a run was asked for: it is for that.
+    const isForNext = command.do === "stop" && this.next !== undefined && isSignal(this.command);
+    const isParked = isForNext || (command.do === "pause" && !this.mayCallModel);
+    if (isForNext && command.options.force) this.#stops.signal.force();
     const next = this.next?.stop(command);
     const own = isParked ? this.#stops.receipt : this.#stops.take(command);
     if (next === undefined) return own;
