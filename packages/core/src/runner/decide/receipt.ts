@@ -21,6 +21,9 @@ export async function bestOf(earlier: readonly Promise<Receipt>[], last: Receipt
 export function receiptIn({ runId, segment, seq, refused }: Met, facts: readonly Fact[]): Receipt {
   const nothing = nothingStopped(runId, segment);
   if (refused !== undefined) return nothing;
+  // A termination that it was merged with has left nothing to stop. The state is the last fact of an append.
+  const rests = facts.find((fact) => fact.seq >= seq && fact.type === "state");
+  if (rests?.type === "state" && rests.state === "terminated") return nothing;
   const own = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq <= seq);
   const action = own.findLast((fact, i) => isStop(fact, own.slice(i + 1)));
   if (action?.type !== "action") return nothing;

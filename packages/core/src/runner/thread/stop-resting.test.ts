@@ -299,6 +299,16 @@ describe.each(eachStore)("a stop of a thread that waits for nothing, on $name", 
     await until(() => kit.requests.length === 2);
   });
 
+  it("V2: that is merged with a termination has the same receipt when it is sent again", async () => {
+    const kit = await openKit([[{ text: "half " }, { stall: true }]], { store: await make() });
+    for await (const event of kit.session.run("go")) if (event.type === "text-delta") break;
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true });
+    const stopped = kit.session.interrupt({ id: "esc" });
+    await kit.session.terminate();
+    expect(await stopped).toMatchObject({ accepted: false, segment: 1 });
+    expect(await kit.session.interrupt({ id: "esc" })).toEqual(await stopped);
+  });
+
   it("keeps no message from the history that is observed meanwhile", async () => {
     const kit = await openKit(["done"], { store: await make() });
     await kit.session.run("go").result;
