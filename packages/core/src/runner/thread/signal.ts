@@ -11,7 +11,7 @@ import { type BelayError, belayError } from "../../error.ts";
 import { decode } from "../../journal/codec.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { Loaded } from "../../store/store.ts";
-import { type Aim, aimedAt, type SignalCommand } from "../decide/command.ts";
+import { type Aim, aimedAt, isSignal, type SignalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { bestOf, nothingStopped } from "../decide/receipt.ts";
 import { joinedFacts } from "../decide/signal.ts";
@@ -62,8 +62,8 @@ async function here(order: Order, thread: LiveThread): Promise<Receipt | undefin
   const { tenure, running } = thread;
   const at = running?.run ?? thread.standing;
   if (ahead.length > 0 && running === undefined && command.options.segment !== at.segment) {
-    // The resume ahead of it begins another segment. Answered calls end at once.
-    if (command.do === "stop" && tenure !== undefined) met.push(tenure.stop(command));
+    // The resume ahead of it begins another segment. Answered calls end at once. An earlier stop is for the segment before.
+    if (command.do === "stop" && tenure !== undefined && !isSignal(tenure.command)) met.push(tenure.stop(command));
     await begun(ahead, thread.setup.clock);
     return here(order, thread);
   }
@@ -147,6 +147,11 @@ async function putOnRecord({ door, command, isOnRecord }: Order, { runId, segmen
   if (command.id === undefined || isOnRecord) return;
   const options = { ...command.options, runId, segment };
   const record = async (thread: LiveThread) => {
+    // An answer, or another stop, that waited for this one may come to nothing.
+    for (let { tenure } = thread; tenure !== undefined && !tenure.mayCallModel; { tenure } = thread) {
+      if (tenure.state !== undefined && !isSignal(tenure.command)) break;
+      await (isSignal(tenure.command) ? tenure.over : tenure.opening);
+    }
     if (thread.isWriting || takenIn(command, () => thread.recall.now()) !== undefined) return;
     await thread.append((place, state) => joinedFacts(state, { ...command, options }, place));
   };

@@ -1,5 +1,6 @@
 import {
   eachStore,
+  factsOf,
   gate,
   heldStore,
   history,
@@ -257,6 +258,48 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
       expect(await goesOn.result).toMatchObject({ status: "completed" });
     },
   );
+
+  it("V2: one that joined while it was being written is on record, also if an answer is refused meanwhile", async () => {
+    const store = await make();
+    const [written, writes] = [gate(), gate()];
+    let isHeld = false;
+    const before = () => {
+      if (!isHeld) return undefined;
+      isHeld = false;
+      written.open();
+      return writes.opened;
+    };
+    const { session } = await openKit([[{ call: "pay", id: "p" }], "done"], {
+      store: heldStore(store, { before }),
+      tools,
+    });
+    await session.run("go").result;
+    isHeld = true;
+    const stopped = session.interrupt();
+    await written.opened;
+    const joined = session.interrupt({ id: "joined" });
+    const answered = session.answer(session.interrupts[0]!.id, approve());
+    writes.open();
+    expect(await stopped).toMatchObject({ accepted: true, segment: 1 });
+    expect(await joined).toEqual(await stopped);
+    await expect(answered).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
+    await session.resume({ input: "go on" }).result;
+    expect(await session.interrupt({ id: "joined" })).toEqual(await stopped);
+  });
+
+  it("V2: one with an id that comes after a resume by id is on record once, in the segment that begins", async () => {
+    const { session, runner, store, stop, go } = await held(["p"]);
+    const { stopped } = await stop();
+    const resumed = runner.resume("thread", { input: "go on" });
+    const second = session.interrupt({ id: "second" });
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, segment: 1 });
+    expect(await second).toMatchObject({ accepted: true, segment: 2 });
+    expect(await (await resumed).result).toMatchObject({ status: "interrupted", segment: 2 });
+    const keys = (await factsOf(store)).flatMap((fact) => (fact.type === "command" ? [fact.key] : []));
+    expect(keys).toEqual(["stop:second"]);
+    expect(await session.interrupt({ id: "second" })).toEqual(await second);
+  });
 
   it("S4: a forced one that is merged with it also forces the call that it stops next", async () => {
     const begun = gate();
