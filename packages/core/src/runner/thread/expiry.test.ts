@@ -1,17 +1,31 @@
 import {
   eachStore,
   factsOf,
+  gate,
   happens,
+  heldStore,
   history,
   openKit,
   paying,
   pays,
   requestOf,
   settle,
+  toolOf,
+  until,
   waiting,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { approve, type Clock, humanApproval, type RequestOptions, reject, respond, type Store } from "../../index.ts";
+import { z } from "zod";
+import {
+  approve,
+  type Clock,
+  humanApproval,
+  humanInput,
+  type RequestOptions,
+  reject,
+  respond,
+  type Store,
+} from "../../index.ts";
 import { fakeClock } from "../../testing/index.ts";
 
 const START = Date.UTC(2026, 0, 1);
@@ -86,6 +100,25 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     expect(history(kit.session.messages)[2]).toBe("tool: a rejected + b ok");
   });
 
+  test("Q7: an answer is judged when it is recorded: its request may expire while a schema is asked", async () => {
+    const clock = fakeClock(START);
+    const [asked, judged] = [gate(), gate()];
+    const slowly = z.string().refine(async () => {
+      asked.open();
+      await judged.opened;
+      return true;
+    });
+    const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Who?", { schema: slowly, expiresAt: soon })));
+    const kit = await openKit([[{ call: "ask" }], "done"], { store: await make(clock), clock, tools: [ask] });
+    await kit.session.run("go").result;
+    const answered = kit.session.answer(kit.session.interrupts[0]!.id, respond("ann"));
+    await asked.opened;
+    await clock.advance(1000);
+    judged.open();
+    await expect(answered).rejects.toMatchObject({ code: "ANSWER_EXPIRED" });
+    expect((await factsOf(kit.store)).some(({ type }) => type === "request-answered")).toBe(false);
+  });
+
   test("Q7: runner.work() moves the thread when its time has come, though the process that asked is gone", async () => {
     const { clock, tools, kit, store, ran } = await hasty(make, { onExpire: "approve" });
     await kit.runner.close();
@@ -146,6 +179,42 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     expect(await other.runner.answer(id, approve({ by: "bob" }))).toEqual({ open: 0 });
     await happens(ran, "pay 1");
     expect(await other.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual(["pay 1"]);
+  });
+
+  test("Q7: of approvals in one tick while the thread runs each counts, and the same person counts once", async () => {
+    const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { quorum: 2 }) });
+    const end = gate();
+    const slow = toolOf("slow", () => end.opened);
+    const turn = [{ call: "slow", id: "s" }, ...pays("a")];
+    const [written, writes] = [gate(), gate()];
+    let isHeld = false;
+    const before = () => {
+      if (!isHeld) return undefined;
+      isHeld = false;
+      written.open();
+      return writes.opened;
+    };
+    const store = heldStore(await make(), { before });
+    const kit = await openKit([turn, "done"], { store, tools: [...tools, slow] });
+    const run = kit.session.run("go");
+    await until(() => kit.session.interrupts.length === 1);
+    const { id } = requestOf(kit, "a");
+    // They all wait for an append in flight.
+    isHeld = true;
+    const named = kit.session.label({ title: "named" });
+    await written.opened;
+    const given = ["ann", "ann", "bob"].map((by) => kit.session.answer(id, approve({ by })));
+    await settle();
+    writes.open();
+    await named;
+    expect(await Promise.allSettled(given)).toMatchObject([
+      { value: { open: 1 } },
+      { reason: { code: "ANSWER_TAKEN" } },
+      { value: { open: 0 } },
+    ]);
+    end.open();
+    expect(await run.result).toMatchObject({ status: "completed" });
     expect(ran).toEqual(["pay 1"]);
   });
 
