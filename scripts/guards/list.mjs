@@ -125,10 +125,11 @@ const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
   "a refused run calls no hook": ["judgeRun(state);\n          return", "return"],
   "a refused resume calls no hook": ["judgeResume(state, command, place);\n          return", "return"],
   "user code judges the answers of a resume": [
-    "for (const [id, answer] of answers) await checkAnswer(preparer, state, id, answer);",
+    "for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));",
     "",
   ],
-  "user code judges words that answer": ["await checkAnswer(preparer, state, only.id, reply);", ""],
+  "user code judges words that answer": ["await ask(checkAnswer(preparer, state, only.id, reply));", ""],
+  "user code that is asked gets a grace": ["if (done === undefined) throw", "if (false) throw"],
   "only text answers": ['if (parts.some(({ type }) => type !== "text")) {', "if (false) {"],
   "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== row)", "waiting"],
   "a drift function that fails refuses": ["    throw refused(error);\n", "    throw error;\n"],
@@ -211,7 +212,7 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
   "a row that is gone was consumed": ['(code === "INPUT_WITHDRAWN" && sent)', "false"],
   "another append came first": ['if (code === "STORE_CONFLICT") return "again";', ""],
   "a refused row is consumed": [
-    'if (sent && code.startsWith("ANSWER_")) await consume(thread, command, opened.refusal);',
+    'if (sent && (code.startsWith("ANSWER_") || code === "USER_INTERRUPT")) await consume(thread, command, opened.refusal);',
     "",
   ],
 });
@@ -219,7 +220,16 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
 const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   "a stop is aimed at what a tenure left": ["aim(order, tenure.state === undefined ? thread.standing : receipt);", ""],
   "a stop is aimed at what it reads": ["const command = aim(order, at);", "const { command } = order;"],
-  "a stop keeps the aim of its tenure": ["order.command = command;\n  aim(order, thread.standing);", ""],
+  "a stop keeps the aim of its tenure": ["aim(order, isAimed ? thread.standing : command.options);", ""],
+  "a stop is aimed at a run on record": [" || thread.standing.runId === undefined;", ";"],
+  "a stop after a resume is for its segment": [
+    "tenure !== undefined && !isSignal(tenure.command)) met",
+    "tenure !== undefined) met",
+  ],
+  "a joined stop waits for a tenure that comes to nothing": [
+    "await (isSignal(tenure.command) ? tenure.over : tenure.opening);",
+    "break;",
+  ],
   "a resume ahead begins first": ["ahead.length > 0 && running === undefined &&", "false &&"],
   "answered calls end at once": ["met.push(tenure.stop(command));", "{}"],
   "a stop does not wait for ever": ["ahead.length = 0;\n      resolve();", ""],

@@ -189,10 +189,10 @@ export const untried = [
     "a hint between two looks counts": ["    if (!came) {", "    if (true) {"],
     "an answer of the release before is taken": ['|| fact.type === "request-answered")', ")"],
   }),
-  ...inFile(`${runner}/thread/written.ts`, ["thread/mail", "thread/steer", "front/send-"], {
+  ...inFile(`${runner}/thread/written.ts`, ["thread/mail", "thread/steer", "thread/stop-resting", "front/send-"], {
     "the append at rest consumes the row of its command": ["byRow ? command.key : undefined", "undefined"],
   }),
-  ...inFile(`${runner}/thread/send.ts`, ["thread/mail", "thread/steer", "front/send-"], {
+  ...inFile(`${runner}/thread/send.ts`, ["thread/mail", "thread/steer", "thread/stop-resting", "front/send-"], {
     "a closed session sends nothing": ["  thread.refuseIfClosed();\n", ""],
     "an input for a segment is judged by the store": ["isMeant ? await presentOf(thread) : ", ""],
     "an input that was sent before has its id": [
@@ -205,12 +205,13 @@ export const untried = [
     ],
     "an input that the store knows is not delivered": ["if (sent && thread", "if (thread"],
     "an input does not wait for the run behind answered calls": [
-      "if (thread.tenure?.mayCallModel === false) return;",
+      'if (thread.tenure?.mayCallModel === false && thread.standing.state !== "created") return;',
       "",
     ],
     "a hook may send an input": ["if (hooksNamed(thread", "if (undefined === undefined || hooksNamed(thread"],
     "an input waits for a run that begins": ["      await thread.opening;\n", ""],
-    "a thread on record is left as it is": ['if (thread.standing.state !== "created") return;', ""],
+    "a thread on record is left as it is": ['  if (thread.standing.state !== "created") return;', ""],
+    "a stop of a new thread puts nothing on record": [' && thread.standing.state !== "created") return;', ") return;"],
     "another process may put the thread on record": [
       '!["STORE_CONFLICT", "THREAD_BUSY"].includes(',
       "!([] as string[]).includes(",
