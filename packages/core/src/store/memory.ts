@@ -228,9 +228,11 @@ class MemoryStore implements Store {
   #share(tenant: string, thread: Thread, append: Append): void {
     const { threadId } = thread;
     const { raise = [], close = [], amend = [], decided = [], remember = [], at } = append;
-    const none: Shared = { open: new Map(), raised: 0, threads: new Map(), rules: new Map(), decided: new Map() };
-    const shared = this.#shared.get(tenant) ?? none;
-    this.#shared.set(tenant, shared);
+    let shared = this.#shared.get(tenant);
+    if (shared === undefined) {
+      shared = { open: new Map(), raised: 0, threads: new Map(), rules: new Map(), decided: new Map() };
+      this.#shared.set(tenant, shared);
+    }
     for (const request of raise) {
       shared.raised += 1;
       shared.open.set(request.id, { ...request, threadId, place: shared.raised });

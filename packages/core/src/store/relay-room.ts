@@ -7,7 +7,7 @@ export type Side = "owner" | "reader";
 type Heard = (body: string) => void;
 
 export class RelayRoom {
-  readonly #lines: Readonly<Record<Side, Map<string, Set<Heard>>>> = { owner: new Map(), reader: new Map() };
+  readonly #lines: Readonly<Record<Side, Map<string, readonly Heard[]>>> = { owner: new Map(), reader: new Map() };
 
   /** A line between both sides in this process. */
   join(thread: string, side: Side, heard: Heard): RelayLine {
@@ -19,14 +19,18 @@ export class RelayRoom {
   /** Returns how to leave; that returns true for the last line of the thread on this side. */
   add(thread: string, side: Side, heard: Heard): () => boolean {
     const lines = this.#lines[side];
-    const set = lines.get(thread) ?? new Set();
     // The same function may be listed twice.
     const own: Heard = (body) => heard(body);
-    lines.set(thread, set.add(own));
+    lines.set(thread, [...(lines.get(thread) ?? []), own]);
     return () => {
-      if (!set.delete(own) || set.size > 0) return false;
-      if (lines.get(thread) === set) lines.delete(thread);
-      return true;
+      const joined = lines.get(thread) ?? [];
+      if (!joined.includes(own)) return false;
+      if (joined.length === 1) return lines.delete(thread);
+      lines.set(
+        thread,
+        joined.filter((each) => each !== own),
+      );
+      return false;
     };
   }
 
@@ -39,6 +43,6 @@ export class RelayRoom {
   }
 
   deliver(thread: string, side: Side, body: string): void {
-    for (const heard of [...(this.#lines[side].get(thread) ?? [])]) heard(body);
+    for (const heard of this.#lines[side].get(thread) ?? []) heard(body);
   }
 }
