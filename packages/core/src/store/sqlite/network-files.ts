@@ -26,8 +26,7 @@ export function fileOf(db: DatabaseSync): string | undefined {
   return rows.find((row) => row.name === "main")?.file;
 }
 
-export function refuseNetworkFiles(db: DatabaseSync, statfs: Statfs = statfsSync): void {
-  const file = fileOf(db);
+export function refuseNetworkFiles(file: string | undefined, statfs: Statfs = statfsSync): void {
   if (!file) return;
   let type: number;
   try {

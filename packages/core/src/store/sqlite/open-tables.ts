@@ -2,7 +2,7 @@
 
 import { BUSY, type DatabaseSync, resultCode } from "./database.ts";
 import { migrate, refuseNewer, SCHEMA_VERSION } from "./migrations.ts";
-import { refuseNetworkFiles, type Statfs } from "./network-files.ts";
+import { fileOf, refuseNetworkFiles, type Statfs } from "./network-files.ts";
 
 const LOCK_TRIES_MS = 5_000;
 
@@ -15,8 +15,10 @@ const LOG_PAGES = 250;
 /** The same for a log that is written over for long: fewer write-backs are worth a larger file. */
 const LONG_LOG_PAGES = 1_000;
 
-export function openTables(db: DatabaseSync, statfs?: Statfs): void {
-  refuseNetworkFiles(db, statfs);
+/** Returns the path of the database; empty or undefined if it has none. */
+export function openTables(db: DatabaseSync, statfs?: Statfs): string | undefined {
+  const file = fileOf(db);
+  refuseNetworkFiles(file, statfs);
   db.exec("PRAGMA busy_timeout = 5000");
   const found = refuseNewer(db);
   db.exec(`PRAGMA page_size = 4096; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
@@ -25,6 +27,7 @@ export function openTables(db: DatabaseSync, statfs?: Statfs): void {
   patiently(() => db.exec("PRAGMA journal_mode = WAL"));
   if (found !== SCHEMA_VERSION) patiently(() => migrate(db));
   db.exec("PRAGMA busy_timeout = 20");
+  return file;
 }
 
 export function lengthenLog(db: DatabaseSync): void {

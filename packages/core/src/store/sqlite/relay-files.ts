@@ -28,6 +28,7 @@ const APPEND = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 
 
 /** A file as far as this process has read it. */
 interface Followed {
+  readonly path: string;
   inode: number | bigint;
   offset: number;
   /** The readers of all processes, by name. */
@@ -52,7 +53,7 @@ export class RelayFiles {
     const name = ownerName(String(++lines));
     if (side === "reader") this.#write(thread, "+", name, "", true);
     if (!this.#files.has(thread)) {
-      this.#files.set(thread, { inode: 0, offset: 0, readers: new Set() });
+      this.#files.set(thread, { path: this.#path(thread), inode: 0, offset: 0, readers: new Set() });
       // A reader gets the text so far: the contents of the file are old. An owner finds the readers that wait for it.
       this.#read(thread, side === "reader");
     }
@@ -77,7 +78,7 @@ export class RelayFiles {
     const file = this.#files.get(thread);
     file?.readers.delete(name);
     const alive = [...(file?.readers ?? [])].some((reader) => !isGone(reader));
-    if (!alive && file !== undefined && file.inode !== 0) remove(this.#path(thread));
+    if (!alive && file !== undefined && file.inode !== 0) remove(file.path);
     if (this.#room.has(thread, "owner") || this.#room.has(thread, "reader")) return;
     this.#files.delete(thread);
     if (this.#files.size > 0) return;
@@ -106,7 +107,7 @@ export class RelayFiles {
   #read(thread: string, isOld = false): void {
     const known = this.#files.get(thread);
     if (known === undefined) return;
-    const path = this.#path(thread);
+    const { path } = known;
     try {
       const found = statSync(path, { throwIfNoEntry: false });
       if (found === undefined) {

@@ -45,7 +45,6 @@ import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, 
 import { dropThread } from "./drop-thread.ts";
 import { readDue, writeDue } from "./due.ts";
 import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
-import { fileOf } from "./network-files.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
@@ -120,11 +119,10 @@ class SqliteStore implements Store {
     this.db = db;
     this.#clock = options.clock ?? systemClock;
     try {
-      openTables(db);
+      const file = openTables(db);
       this.#sql = prepare(db);
       this.#pages = new Pages(db);
       this.#poll = new Poll(db, options.pollMs ?? 10);
-      const file = fileOf(db);
       this.#relay = file ? new RelayFiles(file) : undefined;
     } catch (error) {
       throw asStoreError(undefined, error);
