@@ -9,21 +9,23 @@ import type { ThreadState } from "./state.ts";
 /** Returns undefined if the thread is not paused, or nothing is left to wait for. */
 export function presentView(state: ThreadState): InterruptView | undefined {
   if (state.state !== "paused") return undefined;
-  const open = openRequests(state);
-  const all = [...open, ...state.interrupts];
+  const all = [...openRequests(state), ...state.interrupts];
   if (all.length === 0) return undefined;
   // A pause of an earlier release has none.
   if (state.view === undefined) return listed(state, all);
   const listedIds = new Set<string>();
-  const known = mapLeaves(state.view, (each) => {
-    listedIds.add(each.id);
-    return state.requests?.has(each.id) ? leaf(state.requests.get(each.id)!.interrupt) : each;
-  });
   const isOpen = (id: string) => state.requests?.get(id)?.decision === undefined;
-  let view = known;
+  let allOpen = true;
+  let view = mapLeaves(state.view, (each) => {
+    listedIds.add(each.id);
+    allOpen &&= isOpen(each.id);
+    const request = state.requests?.get(each.id);
+    return request === undefined ? each : leaf(request.interrupt);
+  });
   const raised = all.filter((each) => isRequest(each) || waitsForResume(each));
   for (const each of raised) if (!listedIds.has(each.id) && view !== undefined) view = withLeaf(view, each, isOpen);
-  return (view && mapLeaves(view, (each) => (isOpen(each.id) ? each : undefined))) ?? listed(state, all);
+  const open = allOpen ? view : view && mapLeaves(view, (each) => (isOpen(each.id) ? each : undefined));
+  return open ?? listed(state, all);
 }
 
 function listed({ agent = "" }: ThreadState, all: readonly Interrupt[]): InterruptView {
