@@ -138,7 +138,7 @@ const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
 
 const run = inFile(`${runner}/decide/run.ts`, begins, {
   "a thread that rests otherwise takes no new run": ["  judgeRun(state);\n  const", "  const"],
-  "calls that a failed run left end": ["state.scopes.size === 0 ? [] : callEnds", "true ? [] : callEnds"],
+  "calls that a failed run left end": ["const facts = callEnds(", "const facts: Fact[] = true ? [] : callEnds("],
   "the caller of a run is named": ["return by === undefined ? [] :", "return true || by === undefined ? [] :"],
 });
 
@@ -329,10 +329,7 @@ const rules = inFile(table, ["journal/call-ends", "thread/call-ends", "workflow/
   "an agent that ends in the same append has its end": ["ended.has(runPath) || ", ""],
   "agents outside of the calls stay": ["ended.has(runPath) || !ends(runPath)) return", "ended.has(runPath)) return"],
   "requests of other agents stay open": [".filter(({ id }) => isHere(state.requests!.get(id)!.runPath))", ""],
-  "calls of other agents stay": [
-    "const scopes = [...state.scopes.values()].filter(({ path }) => isHere(path));",
-    "const scopes = [...state.scopes.values()];",
-  ],
+  "calls of other agents stay": [" && isHere(scope.path)", ""],
   "agents of another run have ended": ["runId !== undefined && runId === run?.id &&", ""],
   "a call with a decided request does not ask": ["known && known.decision === undefined", "known"],
   "a request that was answered before the segment has continued": ["settled > from)", "settled > 0)"],

@@ -96,6 +96,8 @@ export function callEnds(place: Place, state: ThreadState, cause: Cause, options
   const isHere = (path: string) => within === undefined || isWithin(path, within);
   const open = () => openRequests(state).filter(({ id }) => isHere(state.requests!.get(id)!.runPath));
   const which = options.which ?? (endOf("parked", cause) === undefined ? [] : open());
+  const scopes = [...state.scopes.values()].filter((scope) => isOpen(state, scope) && isHere(scope.path));
+  if (scopes.length === 0 && which.length === 0) return [];
   const waiting = new Set(which.flatMap(({ callId }) => callId ?? []));
   // The other requests stay open, and so do the calls that wait for them.
   const stays = (callId: string, phase: Phase) =>
@@ -112,7 +114,6 @@ export function callEnds(place: Place, state: ThreadState, cause: Cause, options
       return [{ type: "tool-end", callId, tool, address: call.address, output: null, ...end, ...base, runPath }];
     });
   // An agent's path begins with the path of the agent around it: in descending order the innermost come first.
-  const scopes = [...state.scopes.values()].filter(({ path }) => isHere(path));
   scopes.sort((a, b) => (a.path < b.path ? 1 : -1));
   const calls = scopes.map(toolEnds);
   // No call with an agent inside is held.
@@ -155,6 +156,11 @@ export function phaseOf(state: ThreadState, call: CallState, from = Number.POSIT
   if (isAsking) return "parked";
   if (steps.some(({ kind, settled = 0 }) => kind === "ask" && settled > from)) return "answered";
   return asks.some((id) => requestOf(id)?.decision?.how === "withdrawn") ? "forsaken" : "lost";
+}
+
+/** True if an agent has calls of its last turn, or is to end itself. */
+function isOpen(state: ThreadState, scope: Scope): boolean {
+  return scope.calls.length > 0 || isRunning(state, scope);
 }
 
 /** An agent inside another one that has begun in this run and has not ended. */

@@ -101,13 +101,10 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     return over(ended, [...callsEnd("over", circumstances.by), ...end], commands, stateFact(place, "terminated"));
   }
   if (ended.how === "completed") {
-    // The tree may have changed: some agents on record may not be in it any more.
-    const alone = state.scopes.size === 1 && state.requests === undefined;
-    const closed = alone ? nothing : callsEnd("over");
     const { finish, values, outputKey } = ended;
     const shared = { ...(values && { values }), ...(outputKey !== undefined && { outputKey }) };
     const end = runEnd(place, "completed", usage, { finish, ...recordedOutput(ended), ...shared });
-    return over(ended, [...closed, end], commands, stateFact(place, "completed"));
+    return over(ended, [...callsEnd("over"), end], commands, stateFact(place, "completed"));
   }
   const move = (to: SessionState, more?: Partial<StateEvent>) => [...commands, stateFact(place, to, more)];
   const ends = (...facts: readonly Fact[]): Ending => ({

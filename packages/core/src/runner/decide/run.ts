@@ -32,7 +32,7 @@ export function runFacts(
   const print = agent.fingerprint();
   const isKnown = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
   // A run that failed may have left calls, agents and requests open: they end before the next run begins.
-  const facts: Fact[] = state.scopes.size === 0 ? [] : callEnds(place, state, "input", { by: "user", forGood: true });
+  const facts = callEnds(place, state, "input", { by: "user", forGood: true });
   if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
   const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair: agent.repair } as const) : undefined;
   const running = stateFact(place, "running", id === undefined ? closing : { ...closing, id });
