@@ -6,15 +6,12 @@ import { inFile, runner } from "./in-file.mjs";
 /** @type {readonly Guard[]} */
 export const tenures = [
   ...inFile(`${runner}/decide/check-answer.ts`, ["thread/answers.test", "thread/ask-answers", "graph/approve"], {
-    "patterns to remember are judged": ["if (problem !== undefined) return `remember", "if (false) return `remember"],
+    "patterns to remember are judged": ["if (wrong) problem", "if (false) problem"],
     "the approval of code is not judged by the tool of its call": [
-      "args === undefined || interrupt.key !== undefined ?",
-      "args === undefined ?",
+      "if (args !== undefined && interrupt.key === undefined) problem",
+      "if (args !== undefined) problem",
     ],
-    "the schema of running code judges a response": [
-      'if (answer.type !== "respond" || schema === undefined) return undefined;',
-      "if (true) return undefined;",
-    ],
+    "the schema of running code judges a response": ["if (checked?.ok === false)", "if (false)"],
   }),
   ...inFile(`${runner}/decide/stale.ts`, ["front/verbs"], {
     "a command for another run": ["(runId !== undefined && runId !== present.runId) ||", ""],
@@ -44,7 +41,7 @@ export const tenures = [
     ],
     {
       "the row of the command that begins it is consumed": [
-        "if (asked.byRow) this.#mailbox.rows.add(asked.command.key);",
+        "if (asked.byRow) this.#mailbox.rows.push(asked.command.key);",
         "",
       ],
       "a tenure with open requests only announces no input": ["state?.openOnly ? [] :", ""],
@@ -105,7 +102,7 @@ export const untried = [
     {
       "a thread that was deleted is gone": ['if (refusal.why === "conflict" && refusal.head < from)', "if (false)"],
       "a tenure does not try for ever": ["if (tries === REOPEN_TRIES) {", "if (false) {"],
-      "only a run waits for another process": ["if (!isBusy(refusal) || !this.mayCallModel)", "if (!isBusy(refusal))"],
+      "only a run waits for another process": ["if (!this.mayCallModel) throw refusal;", ""],
       "a run that another process began is followed": [
         "if (known !== undefined) throw new OnRecord(known);",
         "if (false) throw new OnRecord(known);",
@@ -113,8 +110,8 @@ export const untried = [
       "a stop ends the wait": ["await this.#stops.signal.orStopped(untilFree", "await (untilFree"],
       "a wait that was too long is refused": ["if (!isFree) throw refusal;", ""],
       "a refusal of a thread in another process is a doubt": [
-        "if (row?.lease !== undefined) throw busy",
-        "if (false) throw busy",
+        "if (row?.lease !== undefined) return",
+        "if (false) return",
       ],
       "answered calls run in the present segment": [
         "if (!this.mayCallModel) this.#place = placeIn(state, this.#place);",

@@ -5,7 +5,6 @@ import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { judgeAnswer } from "../../interrupt/decision.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { patternsProblem } from "../../permission/permissions.ts";
 import { validate } from "../../schema/schema.ts";
@@ -35,25 +34,17 @@ export async function checkAnswer(
   const { interrupt, runPath } = request!;
   // The agent that asks: another one may have the same name.
   const agent = agentAt(checker.agent, runPath) ?? checker.agent;
-  const problem = await problemOf({ agent, schemas: checker.schemas }, interrupt, answer);
-  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
-}
-
-async function problemOf(
-  { agent, schemas }: Pick<AnswerChecker, "agent" | "schemas">,
-  interrupt: Interrupt,
-  answer: Answer,
-): Promise<string | undefined> {
+  let problem: string | undefined;
   if (answer.type === "approve") {
     const { remember, args } = answer;
-    const patterns = typeof remember === "object" ? remember.args : undefined;
-    const problem = patterns === undefined ? undefined : patternsProblem(patterns);
-    if (problem !== undefined) return `remember: ${problem}`;
+    const wrong = typeof remember === "object" && remember.args !== undefined && patternsProblem(remember.args);
+    if (wrong) problem = `remember: ${wrong}`;
     // The tool itself judges the arguments of an approval that it asks for.
-    return args === undefined || interrupt.key !== undefined ? undefined : agent.argsProblem(interrupt, args);
+    else if (args !== undefined && interrupt.key === undefined) problem = await agent.argsProblem(interrupt, args);
+  } else if (answer.type === "respond") {
+    const schema = checker.schemas.get(id);
+    const checked = schema && (await validate(schema, answer.value));
+    if (checked?.ok === false) ({ problem } = checked);
   }
-  const schema = schemas.get(interrupt.id);
-  if (answer.type !== "respond" || schema === undefined) return undefined;
-  const checked = await validate(schema, answer.value);
-  return checked.ok ? undefined : checked.problem;
+  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
 }

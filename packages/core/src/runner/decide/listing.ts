@@ -22,25 +22,26 @@ export function listedAfter(before: ThreadState, facts: readonly Fact[], next: S
 
 /**
  * Returns the title and labels of a thread after `facts`, or undefined if the store has them already. `known` has
- * those in the store; a thread of an earlier release has none there, and gets its title with its next append.
+ * those in the store; a thread of an earlier release has none there, and gets its title with the first append of its next
+ * tenure.
  */
 export function namedAfter(
   before: ThreadState,
   facts: readonly Fact[],
   known: Named | undefined,
   titles: boolean,
+  isFirst: boolean,
 ): Named | undefined {
+  const isLabelled = facts.some(({ type }) => type === "label");
+  if (!isLabelled && (!isFirst || before.openOnly || known?.title !== undefined)) return undefined;
   let { title, labels, beginning } = before;
-  let isLabelled = false;
   for (const fact of facts) {
     if (fact.type === "label") {
-      isLabelled = true;
       if (fact.title !== undefined) title = fact.title;
       if (fact.labels !== undefined) labels = mergeLabels(labels, fact.labels);
     } else if (fact.type === "message" && beginning === undefined && fact.message.origin === "person")
       beginning = titleOf(fact.message);
   }
-  if (!isLabelled && (before.openOnly || known?.title !== undefined)) return undefined;
   const named = namedAs({ title, labels, beginning }, titles);
   const isNew = isLabelled || named.title !== undefined || (known === undefined && labels !== undefined);
   return isNew ? named : undefined;

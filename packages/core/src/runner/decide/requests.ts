@@ -93,19 +93,14 @@ export function asked(
       if (fact.open) {
         if (request === undefined) continue;
         const approvals = [...request.approvals, { by, at, ...(digest !== undefined && { digest }) }];
-        amend = [
-          ...(amend?.filter(({ id }) => id !== fact.id) ?? []),
-          rowOf(fact.runId, request.interrupt, { approvals }),
-        ];
+        amend = [...(amend?.filter(({ id }) => id !== fact.id) ?? []), rowOf(fact.runId, request.interrupt, approvals)];
         continue;
       }
       close ??= [];
       close.push(fact.id);
       if (request !== undefined) {
-        const { approvals } = request;
-        const more = { ...(approvals.length > 0 && { approvals }), decision: decisionOf(request, fact) };
         decided ??= [];
-        decided.push(rowOf(fact.runId, request.interrupt, more));
+        decided.push(rowOf(fact.runId, request.interrupt, request.approvals, decisionOf(request, fact)));
       }
       if (fact.remember !== "always" || fact.rule === undefined) continue;
       remember ??= [];
@@ -134,14 +129,12 @@ function setsValues(fact: Fact): boolean {
 function rowOf(
   runId: string,
   interrupt: Interrupt,
-  more: Pick<RequestBody, "approvals" | "decision"> = {},
+  approvals: readonly Vote[] = none,
+  decision?: Decision,
 ): NonNullable<Append["raise"]>[number] {
   const { id, expiresAt } = interrupt;
-  return {
-    id,
-    body: JSON.stringify({ runId, interrupt, ...more } satisfies RequestBody),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
+  const body = JSON.stringify({ runId, interrupt, approvals: approvals.length > 0 ? approvals : undefined, decision });
+  return expiresAt === undefined ? { id, body } : { id, body, expiresAt };
 }
 
 /** Returns a request of the thread, or one that the same facts raise. */

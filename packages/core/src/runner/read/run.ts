@@ -64,9 +64,9 @@ export class LiveRun implements Run<never> {
   readonly started: Promise<Started>;
   readonly result: Promise<RunResult<never>>;
   readonly #feed: Feed;
-  #start: (started: Started) => void = () => {};
-  #refuse: (error: BelayError) => void = () => {};
-  #resolve: (result: RunResult<never>) => void = () => {};
+  #start!: (started: Started) => void;
+  #refuse!: (error: BelayError) => void;
+  #resolve!: (result: RunResult<never>) => void;
   /** Readers that were made before the place of the run was known. */
   #early: Reader[] | undefined = [];
   #open: Set<Reader> | undefined;

@@ -11,7 +11,3 @@ export function storeError(key: ThreadKey, error: unknown): BelayError {
 export function busy(threadId: string, owner: string, until: number): BelayError {
   return belayError("THREAD_BUSY", { threadId, owner, until: new Date(until).toISOString() });
 }
-
-export function isBusy(error: unknown): error is BelayError {
-  return error instanceof BelayError && error.code === "THREAD_BUSY";
-}

@@ -19,13 +19,13 @@ export class Stops {
   readonly signal = new StopSignal();
   /** The receipt that all stops share. It resolves when the tenure is over. */
   readonly receipt: Promise<Receipt>;
-  #settle: (receipt: Receipt) => void = () => {};
+  #settle!: (receipt: Receipt) => void;
   #asked: Stop | undefined;
   /** The caller of pause(). */
   #pausedBy: string | undefined;
   #intent: "terminate" | "close" | undefined;
-  /** The commands to record with the end, by key. */
-  readonly #commands = new Map<string, { readonly by: string; readonly refusal: BelayError | undefined }>();
+  /** The commands to record with the end. */
+  readonly #commands: { readonly key: string; readonly by: string; readonly refusal: BelayError | undefined }[] = [];
   #deadline: { readonly due: number; readonly timer: unknown } | undefined;
   /** True if pause(), or a stop that keeps requests, left some open, as of the append that records the end. */
   #keeps = false;
@@ -101,12 +101,12 @@ export class Stops {
 
   /** Records a stop under its key with the end. With `refusal`, it had no effect. The first one under a key counts. */
   record(key: string, by: string, refusal?: BelayError): void {
-    if (!this.#commands.has(key)) this.#commands.set(key, { by, refusal });
+    if (!this.#commands.some((command) => command.key === key)) this.#commands.push({ key, by, refusal });
   }
 
   /** Returns true if the stop with this key was for an earlier segment. Sent again, it is not for this one either. */
   hasMissed(key: string): boolean {
-    return this.#commands.get(key)?.refusal !== undefined;
+    return this.#commands.some((command) => command.key === key && command.refusal !== undefined);
   }
 
   /** Closes at the next boundary. */
@@ -139,7 +139,7 @@ export class Stops {
     const asked = this.#asked;
     const by = this.signal.stop?.by ?? "user";
     const isStopped = asked !== undefined || this.#pausedBy !== undefined;
-    const commands = [...this.#commands].map(([key, { by, refusal }]) => commandFact(place, { key, by }, refusal));
+    const commands = this.#commands.map((command) => commandFact(place, command, command.refusal));
     // A stop or a pause is recorded as such, also if the thread is closed at the same time.
     const letGo = isStopped ? undefined : "let-go";
     const intent = this.#intent === "close" ? letGo : this.#intent;

@@ -58,7 +58,7 @@ import type { Prepared } from "../decide/prepared.ts";
 import { bestOf } from "../decide/receipt.ts";
 import { isStale } from "../decide/stale.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
-import { busy, isBusy, storeError } from "../read/store-error.ts";
+import { busy, storeError } from "../read/store-error.ts";
 import { type Patience, untilFree, WAIT_MS } from "../read/until-taken.ts";
 import { type DeskHost, ThreadDesk } from "../write/desk.ts";
 import type { HotSession } from "../write/hot.ts";
@@ -99,12 +99,6 @@ export type Opened = Exclude<Decision, { readonly wait: "calls" }>;
 /** The outcome of a command, or the place on record of one that was taken before. */
 type Answered<C extends Command> = { readonly outcome: Outcome<C> } | { readonly known: Taken };
 
-/** The first facts of a tenure, and the state that they are for. */
-interface Begun {
-  readonly facts: readonly Fact[];
-  readonly state: ThreadState;
-}
-
 /** Thrown if the command that would begin a tenure is on record. */
 class OnRecord extends Error {
   readonly taken: Taken;
@@ -126,7 +120,7 @@ export class Tenure {
   readonly #stops: Stops;
   /** Resolves when the tenure is on record, or its command is refused or known. */
   readonly opening: Promise<Opened>;
-  #opened: (opened: Opened) => void = () => {};
+  #opened!: (opened: Opened) => void;
   #drive: ThreadDesk | undefined;
   #over = false;
   readonly #mailbox: Mailbox;
@@ -143,7 +137,7 @@ export class Tenure {
   isAsking = false;
   /** Resolves when it is over. */
   readonly over: Promise<void>;
-  #isOver: () => void = () => {};
+  #isOver!: () => void;
 
   constructor(host: TenureHost, place: FramePlace, run: LiveRun, asked: TenureOptions) {
     this.#host = host;
@@ -163,7 +157,7 @@ export class Tenure {
       (damage) => report({ place: this.#place, desk: host.setup }, damage),
     );
     if (isSignal(asked.command)) void this.#stops.take(asked.command);
-    if (asked.byRow) this.#mailbox.rows.add(asked.command.key);
+    if (asked.byRow) this.#mailbox.rows.push(asked.command.key);
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
 
@@ -320,7 +314,7 @@ export class Tenure {
     let isWithdrawn = false;
     await drive.writer.alone(() => {
       // Its sender took it back: it must not act any more (V1).
-      isWithdrawn = byRow && !this.#mailbox.rows.has(command.key);
+      isWithdrawn = byRow && !this.#mailbox.rows.includes(command.key);
       if (isWithdrawn) return [];
       const context = this.#context(prepared, byRow);
       decision = decide(drive.state, command, context);
@@ -356,15 +350,13 @@ export class Tenure {
     for (let tries = 1; ; tries++) {
       if (this.#stops.intent === "close" && !isStop)
         throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
-      let begun: Begun;
+      let facts: readonly Fact[];
       try {
-        begun = await this.#begin(state);
+        facts = await this.#decide(state);
       } catch (refusal) {
-        state = await this.#whenFree(refusal);
+        state = await this.#afterRefusal(refusal, state);
         continue;
       }
-      const { facts } = begun;
-      state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
       const drive = new ThreadDesk(host, state, {
         agent: host.agent.name,
@@ -410,11 +402,11 @@ export class Tenure {
   }
 
   /**
-   * Waits until no other process has the thread, `waitMs` at most, and returns its state then. Rejects with any other refusal,
-   * and at once if the other process runs the thread: the state in the store decides (V1).
+   * Waits until no other process has the thread, `waitMs` at most, and returns its state then. Rejects at once if the other
+   * process runs the thread: the state in the store decides (V1).
    */
-  async #whenFree(refusal: unknown): Promise<ThreadState> {
-    if (!isBusy(refusal) || !this.mayCallModel) throw refusal;
+  async #whenFree(refusal: BelayError): Promise<ThreadState> {
+    if (!this.mayCallModel) throw refusal;
     const { key, setup } = this.#host;
     const { waitMs = WAIT_MS, signal } = this.#asked.patience ?? {};
     const state = await this.#host.load(true, true);
@@ -480,25 +472,20 @@ export class Tenure {
   }
 
   /**
-   * Returns the first facts, and the state of the thread that they are for. A refusal counts only for the whole thread as
-   * the store has it: the state in this session may be old, or only a part. While another process has the lease, the refusal
-   * is THREAD_BUSY.
+   * Returns the thread for another try. A refusal counts only for the whole thread as the store has it: the state in this
+   * session may be old, or only a part. While another process has the lease, the refusal is THREAD_BUSY.
    */
-  async #begin(state: ThreadState): Promise<Begun> {
-    const { head, openOnly } = state;
-    try {
-      return await this.#decide(state);
-    } catch (refusal) {
-      if (refusal instanceof OnRecord) throw refusal;
-      const { key, recall } = this.#host;
-      const row = (await recall.read(head))?.row;
-      if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
-      if (row === undefined || (row.head === head && !openOnly)) throw refusal;
-      return this.#decide(await this.#host.load(true, true));
-    }
+  async #afterRefusal(refusal: unknown, { head, openOnly }: ThreadState): Promise<ThreadState> {
+    if (refusal instanceof OnRecord) throw refusal;
+    const { key, recall } = this.#host;
+    const row = (await recall.read(head))?.row;
+    if (row?.lease !== undefined) return this.#whenFree(busy(key.threadId, row.lease.owner, row.lease.until));
+    if (row === undefined || (row.head === head && !openOnly)) throw refusal;
+    return this.#host.load(true, true);
   }
 
-  async #decide(state: ThreadState): Promise<Begun> {
+  /** Returns the first facts. Throws a refusal. */
+  async #decide(state: ThreadState): Promise<readonly Fact[]> {
     if (!this.mayCallModel) this.#place = placeIn(state, this.#place);
     const { command } = this;
     if (isSignal(command)) this.#asked = { ...this.#asked, command: aimedAt(command, this.#place) };
@@ -508,7 +495,7 @@ export class Tenure {
     const decision = decide(state, this.command, this.#context(prepared, this.#asked.byRow ?? false));
     if ("refusal" in decision) throw decision.refusal;
     if ("known" in decision) throw new OnRecord(decision.known);
-    return { facts: "facts" in decision ? decision.facts : [], state };
+    return "facts" in decision ? decision.facts : [];
   }
 
   #runAgent(state: ThreadState): Promise<Ended> {

@@ -26,7 +26,7 @@ export async function appendIdle(
   if (made.length === 0) return;
   const isMoved = state.state !== "paused" || made.some(({ type }) => type === "state");
   const facts = isMoved ? made : [...made, samePause(at, state)];
-  const rows = row === undefined ? undefined : new Set([row]);
+  const rows = row === undefined ? undefined : [row];
   const writer = new Writer(host, state, { agent: place.agentName, failed: () => {}, rows });
   const refusal = await writer.open(facts, () => recall.settleOn(state), true);
   if (refusal?.why === "busy") throw busy(threadId, refusal.owner, refusal.until);

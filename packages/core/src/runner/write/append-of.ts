@@ -25,7 +25,7 @@ interface Batch {
   /** The name of the thread's agent. */
   readonly agent: string;
   /** Keys of commands that wait in the store: the append that records one consumes it. */
-  readonly rows: ReadonlySet<string> | undefined;
+  readonly rows: readonly string[] | undefined;
   readonly first: FirstAppend | undefined;
 }
 
@@ -58,8 +58,7 @@ export function appendOf(
   const body = encode(facts);
   // A running thread that keeps running is listed as it was.
   const listed = state === "running" && before.state === "running" ? undefined : listedAfter(before, facts, state);
-  const isNamed = first !== undefined || isNaming(facts);
-  const named = isNamed ? namedAfter(before, facts, recall.named, setup.titles) : undefined;
+  const named = namedAfter(before, facts, recall.named, setup.titles, first !== undefined);
   const since = first?.since;
   // Most appends have no more than this; a small literal is cheaper.
   if ((snapshot ?? requests ?? consume ?? since ?? listed ?? named) === undefined)
@@ -88,24 +87,19 @@ export function appendOf(
   };
 }
 
-function isNaming(facts: readonly Fact[]): boolean {
-  for (const { type } of facts) if (type === "label") return true;
-  return false;
-}
-
 function mayAsk(facts: readonly Fact[]): boolean {
   for (const { type } of facts) if (type === "action" || type === "request-answered") return true;
   return false;
 }
 
 /** Returns the keys of the commands that these facts consume. */
-function consumption(facts: readonly Fact[], rows: ReadonlySet<string> | undefined): readonly string[] | undefined {
+function consumption(facts: readonly Fact[], rows: readonly string[] | undefined): readonly string[] | undefined {
   let consume: string[] | undefined;
   for (const fact of facts) {
     if (fact.type === "input-consumed" || fact.type === "tool-late") {
       consume ??= [];
       consume.push(fact.id);
-    } else if (fact.type === "command" && rows?.has(fact.key)) {
+    } else if (fact.type === "command" && rows?.includes(fact.key)) {
       consume ??= [];
       consume.push(fact.key);
     }

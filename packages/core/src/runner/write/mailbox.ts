@@ -33,7 +33,7 @@ export class Mailbox {
   readonly #key: ThreadKey;
   #known: Set<string> | undefined;
   /** Keys of commands that wait in the store for this tenure to record them. */
-  readonly rows = new Set<string>();
+  rows: string[] = [];
   #steers: Known<InputMail>[] = [];
   #lates: Known<LateMail>[] = [];
   #fresh: InputQueuedMail[] = [];
@@ -96,10 +96,8 @@ export class Mailbox {
 
   /** Forgets rows that their senders took back. One of them may be sent again. */
   withdrawn(keys: readonly string[]): void {
-    for (const key of keys) {
-      this.rows.delete(key);
-      this.#known?.delete(key);
-    }
+    this.rows = this.rows.filter((key) => !keys.includes(key));
+    for (const key of keys) this.#known?.delete(key);
     this.drop(keys);
   }
 
@@ -193,7 +191,7 @@ export class Mailbox {
     const { key, kind, at } = command;
     switch (kind) {
       case "stop":
-        this.rows.add(key);
+        this.rows.push(key);
         this.#stop(read(this.#key, command), key);
         break;
       case "steer":
@@ -209,7 +207,7 @@ export class Mailbox {
       case "answer": {
         const input = resumeIn(command);
         if (input !== undefined) return this.#steer(key, at, input);
-        this.rows.add(key);
+        this.rows.push(key);
         this.#take(commandIn(this.#key, command));
         break;
       }

@@ -47,7 +47,7 @@ export interface WriterOptions {
   readonly failed: (error: BelayError) => void;
   readonly mailbox?: Mailbox | undefined;
   /** Keys of commands that wait in the store, in place of those of the mailbox. */
-  readonly rows?: ReadonlySet<string> | undefined;
+  readonly rows?: readonly string[] | undefined;
   /** Called when the decision on a request is recorded. */
   readonly decided?: (id: string, decision: Decision) => void;
 }
@@ -68,8 +68,6 @@ const settled = Promise.resolve();
 export class Writer {
   readonly #host: WriterHost;
   readonly #options: WriterOptions;
-  /** Keys of commands that wait in the store: the append that records one consumes it. */
-  readonly #rows: ReadonlySet<string> | undefined;
   readonly state: ThreadState;
   readonly #inFlight: AppendInFlight;
   /** The recordings of the append in flight, and their facts. */
@@ -87,7 +85,6 @@ export class Writer {
   constructor(host: WriterHost, state: ThreadState, options: WriterOptions) {
     this.#host = host;
     this.#options = options;
-    this.#rows = options.rows ?? options.mailbox?.rows;
     this.state = state;
     this.#inFlight = new AppendInFlight(host.setup.store, host.setup.clock, host.key);
   }
@@ -268,8 +265,8 @@ export class Writer {
   readonly #next = (): void => this.#writeNext();
 
   #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean, first?: FirstAppend): Append {
-    const { agent } = this.#options;
-    return appendOf(this.#host, this.state, { facts, writer, release, agent, rows: this.#rows, first });
+    const { agent, mailbox, rows = mailbox?.rows } = this.#options;
+    return appendOf(this.#host, this.state, { facts, writer, release, agent, rows, first });
   }
 
   #apply(facts: readonly Fact[], { released, draft }: Pick<Waiting, "released" | "draft">): void {
