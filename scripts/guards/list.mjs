@@ -253,9 +253,15 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   "a stop that met nothing is no error": ["  if (meetsNothing) return", "  if (false) return"],
   "a termination by row is over": ['order.isSent && thread.state === "terminated"', "false"],
   "a thread that is busy is elsewhere": ['code === "THREAD_BUSY" || code', "code"],
-  "a joined stop is put on record": ["if (receipt.accepted) await putOnRecord(order, receipt);", ""],
+  "a joined stop is put on record": [
+    "if (receipt.accepted && command.id !== undefined && !order.isOnRecord) await putOnRecord(order, receipt);",
+    "",
+  ],
   "the first accepted receipt counts": ["await bestOf(order.met, found)", "found"],
-  "calls left behind here are listed": ["...(door.thread?.behind ?? [])", ""],
+  "calls left behind here are listed": [
+    "door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? []",
+    "[] as string[]",
+  ],
 });
 
 const atRest = inFile(`${runner}/decide/signal.ts`, stops, {

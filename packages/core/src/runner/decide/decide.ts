@@ -21,7 +21,7 @@ import { answerFact, expiries } from "./requests.ts";
 import { resumeFacts, wakeFacts } from "./resume.ts";
 import { runFacts } from "./run.ts";
 import { type AtRest, signalFacts } from "./signal.ts";
-import { type Present, refuseIfStale } from "./stale.ts";
+import { type Present, presentIn, refuseIfStale } from "./stale.ts";
 
 /** The most labels that a thread may have. */
 const MOST_LABELS = 16;
@@ -135,11 +135,7 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
     case "resume":
       return resumeFacts(state, command, { place, now, agent: agent!, groups, prepared });
     case "input":
-      judgeInput(state.threadId, command, {
-        runId: state.run?.id,
-        segment: state.run?.segment ?? 0,
-        state: state.state,
-      });
+      judgeInput(state.threadId, command, presentIn(state));
       // Rows can wait for a thread that is on record.
       return state.state === "created" ? [stateFact(place, "initialized")] : [];
     case "wake":

@@ -17,7 +17,7 @@ import { namedGraph } from "./graph-at.ts";
 import { inputFactsOf, kindOf, queuedFacts, queuedMail } from "./mail.ts";
 import { answerFact, expiries } from "./requests.ts";
 import { type Beginning, callerFacts, refuseUnless } from "./run.ts";
-import { refuseIfStale, stale } from "./stale.ts";
+import { presentIn, refuseIfStale, stale } from "./stale.ts";
 import { underWay } from "./under-way.ts";
 
 /** Returns the first facts of the segment. Throws a refusal. */
@@ -58,7 +58,7 @@ export function resumeFacts(
 /** Throws the refusal of a resume that the thread does not take. */
 export function judgeResume(state: ThreadState, command: ResumeCommand, place: FramePlace): void {
   const { run, threadId } = state;
-  const present = { runId: run?.id, segment: run?.segment ?? 0, state: state.state };
+  const present = presentIn(state);
   refuseIfStale(threadId, command, present);
   const paused = state.state === "running" ? "crash" : state.pauseType;
   if (command.ofPause !== undefined && command.ofPause !== paused) throw stale(threadId, {}, present);

@@ -14,7 +14,7 @@ import { aimedAt, type SignalCommand, verbOf } from "./command.ts";
 import { type Circumstances, endingOf, interruptOf } from "./ending.ts";
 import { commandFact, samePause } from "./facts.ts";
 import { waitingCalls } from "./requests.ts";
-import { isStale, refuseIfStale } from "./stale.ts";
+import { isStale, presentIn, refuseIfStale } from "./stale.ts";
 
 /** The stops that the append records, merged, and the circumstances of the thread. */
 export type AtRest = Pick<
@@ -49,9 +49,9 @@ export function stopAtRest(
   return interruptOf(place, turn, waitingCalls(state), at);
 }
 
-function judgeEnd({ threadId, run, state }: ThreadState, { do: verb, options }: SignalCommand): void {
-  const present = { runId: run?.id, segment: run?.segment ?? 0, state };
-  if (verb === "terminate") refuseIfStale(threadId, options, present);
+function judgeEnd(thread: ThreadState, { do: verb, options }: SignalCommand): void {
+  const { threadId, state } = thread;
+  if (verb === "terminate") refuseIfStale(threadId, options, presentIn(thread));
   // A thread at rest with the state `running` has crashed.
   move(state === "running" ? "paused" : state, "terminated");
 }

@@ -1,10 +1,16 @@
 import { type BelayError, belayError } from "../../error.ts";
+import type { ThreadState } from "../../journal/state.ts";
 import type { GuardOptions } from "../given/command-options.ts";
 
 export interface Present {
   readonly runId: string | undefined;
   readonly segment: number;
   readonly state: string;
+}
+
+/** Returns the last segment of a thread, and its state. */
+export function presentIn({ run, state }: Pick<ThreadState, "run" | "state">): Present {
+  return { runId: run?.id, segment: run?.segment ?? 0, state };
 }
 
 export function isStale({ runId, segment }: GuardOptions, present: Pick<Present, "runId" | "segment">): boolean {

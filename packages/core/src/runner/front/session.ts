@@ -169,8 +169,7 @@ export class LiveSession<Out = string> {
     const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
     const answer = await vouchedFor(setup, this.#thread.key, id, read, groups);
     const byWorker = start === "worker" || this.#thread.agent.absent === true;
-    const door = { ...doorOf(this.#thread), byWorker };
-    return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);
+    return submit(doorOf(this.#thread, byWorker), answerCommand(id, answer, rest.id, setup.clock.id()), rest);
   }
 
   /** Issues a new handle on the present pause. The one before it becomes void. */

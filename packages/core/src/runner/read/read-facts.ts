@@ -24,6 +24,12 @@ export async function loadThread(
   }
 }
 
+/** Returns the run and the segment of the last fact of a loaded thread. */
+export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment"> | undefined {
+  const last = lines.at(-1);
+  return last && decode(row.threadId, last, () => null).at(-1);
+}
+
 /** Returns the facts after `after`, as they were when they were live. `saw` gets the row of the same moment. */
 export async function readFacts(
   store: Store,

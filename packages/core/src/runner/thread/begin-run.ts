@@ -9,7 +9,6 @@ import { refuseIfStale } from "../decide/stale.ts";
 import type { CommandOptions } from "../given/command-options.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkResume, type ResumeOptions, type RunOptions, readPatch } from "../given/options.ts";
-import type { Setup } from "../given/setup.ts";
 import { LiveRun } from "../read/run.ts";
 import { follow } from "./follow.ts";
 import type { LiveThread } from "./live-thread.ts";
@@ -34,8 +33,8 @@ export function beginRun(thread: LiveThread, input: Input, options: RunOptions):
   if (state === "terminated") throw belayError("INVALID_STATE", { threadId, state, action: "run()" });
   const inputs = readInput(input, setup.maxBytes);
   if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId });
-  const place = thread.place(setup.clock.id(), 1);
-  return thread.start(place, { do: "run", ...callerOf(options, setup), inputs }, options);
+  const runId = setup.clock.id();
+  return thread.start(thread.place(runId, 1), { do: "run", ...callerOf(options, runId), inputs }, options);
 }
 
 /** Narrows a resume to the pause that has this token, or that a worker continues by itself; with the row of its input. */
@@ -59,11 +58,15 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, only: Only
   const patch = readPatch(options, thread.setup.maxBytes);
   const place = thread.place(runId, segment + 1);
   const asked = { mode, inputs, answers, drift, to, patch, groups, runId: options.runId, segment: options.segment };
-  return thread.start(place, { do: "resume", ...callerOf(options, thread.setup), ...asked, ...only }, options);
+  return thread.start(
+    place,
+    { do: "resume", ...callerOf(options, thread.setup.clock.id()), ...asked, ...only },
+    options,
+  );
 }
 
-function callerOf({ id, by }: CommandOptions, { clock }: Pick<Setup, "clock">) {
-  return { key: keyOf.run(id ?? clock.id()), ...(id !== undefined && { id }), ...(by !== undefined && { by }) };
+function callerOf({ id, by }: CommandOptions, fresh: string) {
+  return { key: keyOf.run(id ?? fresh), ...(id !== undefined && { id }), ...(by !== undefined && { by }) };
 }
 
 /** Returns the run that was begun under this id, or one that follows it; undefined if the id is not on record. */

@@ -17,7 +17,7 @@ export interface Door {
 }
 
 /** The door of a thread that this process has a session on. */
-export function doorOf(thread: LiveThread): Door {
+export function doorOf(thread: LiveThread, byWorker = false): Door {
   const { setup, key, host } = thread;
-  return { setup, key, thread, here: (ask) => ask(thread), ahead: () => host.ahead(key.threadId) };
+  return { setup, key, byWorker, thread, here: (ask) => ask(thread), ahead: () => host.ahead(key.threadId) };
 }

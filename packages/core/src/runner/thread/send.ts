@@ -10,7 +10,7 @@ import { judgeInput } from "../decide/decide.ts";
 import type { Present } from "../decide/stale.ts";
 import { isOwnKey } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
-import { loadThread } from "../read/read-facts.ts";
+import { endOf, loadThread } from "../read/read-facts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Tenure } from "./tenure.ts";
 import { written } from "./written.ts";
@@ -38,15 +38,9 @@ export async function sendInput(thread: LiveThread, command: InputCommand): Prom
 
 /** The segment that the thread is in: of this process, or as the store has it. */
 async function presentOf({ running, state, setup, key }: LiveThread): Promise<Present> {
-  if (running !== undefined) return { ...place(running.run), state };
-  const end = await loadThread(setup.store, key, "rest");
-  const last = end?.lines.at(-1);
-  if (end === undefined || last === undefined) return { runId: undefined, segment: 0, state };
-  return { ...place(decode(key.threadId, last).at(-1)!), state: end.row.state };
-}
-
-function place({ runId, segment }: Pick<Present & { readonly runId: string }, "runId" | "segment">) {
-  return { runId, segment };
+  const loaded = running === undefined ? await loadThread(setup.store, key, "rest") : undefined;
+  const { runId, segment = 0 } = running?.run ?? (loaded && endOf(loaded)) ?? {};
+  return { runId, segment, state: loaded?.row.state ?? state };
 }
 
 /** Returns true if an input was sent under this id before, whether or not it is consumed. */

@@ -8,15 +8,13 @@
 
 import type { Clock } from "../../clock.ts";
 import { type BelayError, belayError } from "../../error.ts";
-import { decode } from "../../journal/codec.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import type { Loaded } from "../../store/store.ts";
 import { type Aim, aimedAt, isSignal, type SignalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { bestOf, nothingStopped } from "../decide/receipt.ts";
 import { joinedFacts } from "../decide/signal.ts";
 import { isStale, refuseIfStale } from "../decide/stale.ts";
-import { loadThread } from "../read/read-facts.ts";
+import { endOf, loadThread } from "../read/read-facts.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { folded, recorded } from "./outcome.ts";
@@ -49,10 +47,10 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
     const isHere = thread !== undefined && (thread.isWriting || ahead.length > 0 || !thread.isElsewhere);
     const found = (isHere ? await here(order, thread) : undefined) ?? (await there(order));
     if (found === undefined) continue;
-    const receipt = await bestOf(order.met, found);
-    if (receipt.accepted) await putOnRecord(order, receipt);
-    const late = new Set([...receipt.late, ...(door.thread?.behind ?? [])]);
-    return late.size === receipt.late.length ? receipt : { ...receipt, late: [...late] };
+    const receipt = found.accepted ? found : await bestOf(order.met, found);
+    if (receipt.accepted && command.id !== undefined && !order.isOnRecord) await putOnRecord(order, receipt);
+    const late = door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? [];
+    return late.length === 0 ? receipt : { ...receipt, late: [...receipt.late, ...late] };
   }
 }
 
@@ -118,7 +116,7 @@ async function there(order: Order): Promise<Receipt | undefined> {
   const loaded = await loadThread(setup.store, key, order.command.id === undefined ? "rest" : undefined);
   if (loaded === undefined && door.thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
-  const at = endOf(loaded);
+  const at: Aim = endOf(loaded) ?? {};
   const command = aim(order, at);
   const { state } = loaded.row;
   const known = settled(order, { ...at, state }, () => folded(key.threadId, loaded.lines));
@@ -143,8 +141,7 @@ async function begun(ahead: Promise<void>[], clock: Clock): Promise<void> {
 }
 
 /** Puts a stop with an id on record that joined another one when that was written, or nearly: it hits nothing that comes later. */
-async function putOnRecord({ door, command, isOnRecord }: Order, { runId, segment }: Receipt): Promise<void> {
-  if (command.id === undefined || isOnRecord) return;
+async function putOnRecord({ door, command }: Order, { runId, segment }: Receipt): Promise<void> {
   const options = { ...command.options, runId, segment };
   const record = async (thread: LiveThread) => {
     // An answer, or another stop, that waited for this one may come to nothing.
@@ -166,11 +163,6 @@ async function putOnRecord({ door, command, isOnRecord }: Order, { runId, segmen
 /** Returns the place on record of a stop with an id. Others are read nowhere. */
 function takenIn({ id, key }: SignalCommand, read: () => ThreadState): Taken | undefined {
   return id === undefined ? undefined : read().taken?.get(key);
-}
-
-function endOf({ row, lines }: Loaded): Aim {
-  const last = lines.at(-1);
-  return last === undefined ? {} : decode(row.threadId, last, () => null).at(-1)!;
 }
 
 /** Aims the stop at the first segment that it meets. */

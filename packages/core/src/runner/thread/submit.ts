@@ -31,14 +31,23 @@ import { written } from "./written.ts";
  * store holds it already, of another sender. If another process has the thread for longer than `waitMs`, the command is taken
  * back, and the refusal is THREAD_BUSY. `signal` ends the wait at any time, and leaves the command where it is.
  */
-export async function submit<C extends Command>(
+export function submit<C extends Command>(
   door: Door,
   command: C,
-  { waitMs = WAIT_MS, signal }: Patience = {},
+  patience: Patience = {},
   isSent = false,
 ): Promise<Outcome<C>> {
   if (isSignal(command)) return submitSignal(door, command) as Promise<Outcome<C>>;
   if (command.do === "input") return sendInput(door.thread!, command) as Promise<Outcome<C>>;
+  return apply(door, command, patience, isSent);
+}
+
+async function apply<C extends Command>(
+  door: Door,
+  command: C,
+  { waitMs = WAIT_MS, signal }: Patience,
+  isSent: boolean,
+): Promise<Outcome<C>> {
   const { setup, key } = door;
   const { clock, store } = setup;
   const due = clock.now() + waitMs;
