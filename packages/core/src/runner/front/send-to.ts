@@ -133,83 +133,74 @@ async function sendNow(
   input: Input,
   options: Sending & { readonly id: string },
 ): Promise<Omit<Sent, "id">> {
-  const { id, by, whenRunning = "steer", byWorker = false } = options;
+  const { id, by, groups, whenRunning = "steer", whenAsked, byWorker = false } = options;
   const caller = { id, ...(by !== undefined && { by }) };
-  const runId = look?.runId === undefined ? {} : { runId: look.runId };
-  const leave = async (mode?: "rethink"): Promise<Omit<Sent, "id">> => {
-    await verbs.leave(input, { ...caller, mode });
-    return { how: "steer", ...runId };
-  };
-  const waits = async (how: "steer" | "enqueue"): Promise<Omit<Sent, "id">> => {
+  const present = look?.runId === undefined ? {} : { runId: look.runId };
+  const waits = async (how: "steer" | "enqueue") => {
     await verbs[how](input, caller);
-    return { how, ...runId };
+    return { how, ...present };
   };
-  switch (look?.state) {
-    case "running": {
+  const leaves = async (how: "steer" | "interrupt", mode?: "rethink") => {
+    await verbs.leave(input, { ...caller, mode });
+    return { how, ...present };
+  };
+  const starts = async (how: "run" | "resume" | "interrupt") => {
+    const { runId } = await verbs.start(input, caller);
+    return { how, runId };
+  };
+  const resumes = async (how: "resume" | "answer", more: ResumeOptions) => {
+    const { runId } = await verbs.resume({ ...caller, groups, ...more });
+    return { how, runId };
+  };
+  switch (look?.pauseType ?? look?.state) {
+    case "running":
       if (whenRunning !== "interrupt") return waits(whenRunning);
-      const { segment } = look;
-      await verbs.interrupt({ ...caller, ...runId, ...(segment !== undefined && { segment }) });
-      if (byWorker) return { ...(await leave()), how: "interrupt" };
-      return { how: "interrupt", ...runOf(await verbs.start(input, caller)) };
+      await verbs.interrupt({ ...caller, ...present, segment: look?.segment });
+      return byWorker ? leaves("interrupt") : starts("interrupt");
+    case "crash":
+      // A worker continues it in any case.
+      return byWorker ? waits("steer") : starts("resume");
+    case "user_interrupt":
+    case "manual":
+      return byWorker ? leaves("steer") : starts("resume");
+    case "tool_interrupt": {
+      const open = look!.interrupts.filter(isRequest);
+      const wanted = new Set(
+        whenAsked === undefined ? open.map(({ onNewInput = "withdraw" }) => onNewInput) : [whenAsked],
+      );
+      if (wanted.has("answer")) {
+        const [request, answer] = answerIn(look!.threadId, open, input, by);
+        if (!byWorker) return resumes("answer", { answers: { [request]: answer } });
+        await verbs.answer(request, answer, { ...caller, groups });
+        return { how: "answer", ...present };
+      }
+      if (wanted.has("keep") && wanted.size === 1) return waits("steer");
+      const mode = whenAsked === "withdraw" ? "rethink" : undefined;
+      return byWorker ? leaves("steer", mode) : resumes("resume", { input, mode });
     }
+    case "node_interrupt":
     case "paused":
-      switch (look.pauseType) {
-        case "crash":
-          // A worker continues it in any case.
-          if (byWorker) return waits("steer");
-          return { how: "resume", ...runOf(await verbs.start(input, caller)) };
-        case "user_interrupt":
-        case "manual":
-          if (byWorker) return leave();
-          return { how: "resume", ...runOf(await verbs.start(input, caller)) };
-        case "tool_interrupt":
-          return (await answered(verbs, look, input, { ...options, leave })) ?? waits("steer");
-        default:
-          return waits("steer");
-      }
+      return waits("steer");
     default:
-      if (byWorker) {
-        // An input alone waits after a failure until a person acts, which this is.
-        if (look?.state === "error") await verbs.renew();
-        return waits("enqueue");
-      }
-      return { how: "run", ...runOf(await verbs.start(input, caller)) };
+      if (!byWorker) return starts("run");
+      // An input alone waits after a failure until a person acts, which this is.
+      if (look?.state === "error") await verbs.renew();
+      return waits("enqueue");
   }
 }
 
-function runOf({ runId }: Pick<Run<unknown>, "runId">): { readonly runId: string } {
-  return { runId };
-}
-
-type Leaving = Sending & { readonly id: string; readonly leave: (mode?: "rethink") => Promise<Omit<Sent, "id">> };
-
-/** Answers or withdraws the open requests with the input. Resolves to undefined if the input waits beside them as a steer. */
-async function answered(
-  verbs: ChatVerbs,
-  { interrupts, threadId, runId }: Look,
+/** Returns the one open question with the input as its answer. Throws ANSWER_AMBIGUOUS. */
+function answerIn(
+  threadId: string,
+  open: readonly Interrupt[],
   input: Input,
-  { id, whenAsked, by, groups, byWorker, leave }: Leaving,
-): Promise<Omit<Sent, "id"> | undefined> {
-  const open = interrupts.filter(isRequest);
-  const says = { by, groups };
-  const wanted = new Set(whenAsked === undefined ? open.map(({ onNewInput = "withdraw" }) => onNewInput) : [whenAsked]);
-  if (wanted.has("answer")) {
-    const [only] = open;
-    if (open.length !== 1 || only?.kind !== "input") {
-      throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
-    }
-    const answer = respond(textOf(only, input), { by });
-    if (byWorker) {
-      await verbs.answer(only.id, answer, { id, ...says });
-      return { how: "answer", ...(runId !== undefined && { runId }) };
-    }
-    const answers = { [only.id]: answer };
-    return { how: "answer", ...runOf(await verbs.resume({ answers, id, ...says })) };
+  by: string | undefined,
+): readonly [string, Answer] {
+  const [only] = open;
+  if (open.length !== 1 || only?.kind !== "input") {
+    throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
   }
-  if (wanted.has("keep") && wanted.size === 1) return undefined;
-  const mode = whenAsked === "withdraw" ? ({ mode: "rethink" } as const) : {};
-  if (byWorker) return leave(mode.mode);
-  return { how: "resume", ...runOf(await verbs.resume({ input, id, ...mode, ...says })) };
+  return [only.id, respond(textOf(only, input), { by })];
 }
 
 function textOf({ id }: Interrupt, input: Input): string {
