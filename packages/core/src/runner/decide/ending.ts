@@ -161,7 +161,9 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
-      const view = viewOf(sketch(state, [...ended.facts, ...closed]), [interrupt]);
+      const view = isAlone(circumstances.agent, place, state, ended.facts)
+        ? leaf(interrupt)
+        : viewOf(sketch(state, [...ended.facts, ...closed]), [interrupt]);
       const ending = ends(...closed, ...circumstances.said, interruptedFact(place, view), ...paused);
       return { ...ending, pause: { interrupts: [interrupt], view, handle, said: saidIn(circumstances.said, place) } };
     }
@@ -176,6 +178,11 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     default:
       return ended satisfies never;
   }
+}
+
+/** True for a chat agent with no other agent inside: its stop is its whole view. */
+function isAlone(agent: Definition, { runPath }: FramePlace, { scopes }: ThreadState, facts: readonly Fact[]): boolean {
+  return agent.view === undefined && scopes.size === 1 && facts.every((fact) => fact.runPath === runPath);
 }
 
 /** Drops the requests that the end of a stopped segment would have raised: no reader has seen them. */
