@@ -1,11 +1,12 @@
 // The dispatcher without an engine: a loop that asks the store for due threads. A wake need not be stored, because its cause is on
 // record; it only makes the loop of this process look at once.
 //
-// 1. The longest waiting come first, as many as there is room for. Each worker takes some of the first ones at random: eight
-//    workers that all want the same row would move one thread together.
+// 1. The longest waiting come first, as many as there is room for. Each worker takes some of the first ones at random.
 // 2. A thread whose move failed rests, longer each time. So does one that is due again with the head that it had before it was
 //    moved: it has made no step. Neither keeps another thread from its turn.
-// 3. A slow look is followed by a longer pause: the store has other callers.
+// 3. Two workers that take one row both read the thread, and one of them does so in vain. A loop chooses among more rows if other
+//    workers take many.
+// 4. A slow look is followed by a longer pause: the store has other callers.
 
 import { type Clock, systemClock } from "../clock.ts";
 import { type BelayError, belayError } from "../error.ts";
@@ -13,11 +14,12 @@ import { consoleLog, type Log } from "../log.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import type { DueThread, Store } from "../store/store.ts";
 import type { Dispatcher, Moved, ThreadRef } from "./dispatcher.ts";
+import { nameOf, Rivals } from "./rivals.ts";
 import { Troubles } from "./troubles.ts";
 
 /** The options of `pollingDispatcher()`. */
 export interface PollingOptions {
-  /** How long to wait before the next look when nothing was due; longer if a look takes long. 200 ms by default. */
+  /** How long to wait before the next look when nothing was due; longer if a look takes long. 250 ms by default. */
   readonly pollMs?: number | undefined;
   /** Only threads of this tenant; by default of all tenants. */
   readonly tenant?: string | undefined;
@@ -28,13 +30,16 @@ export interface PollingOptions {
 
 const OPTIONS: KnownOptions<PollingOptions> = { pollMs: true, tenant: true, log: true, clock: true };
 
-const POLL_MS = 200;
-/** A worker chooses among this many for each thread that it has room for. */
+const POLL_MS = 250;
+/** A worker that is alone chooses among this many for each thread that it has room for. */
 const CHOICE = 4;
 const LEAST_CHOICE = 16;
+const MOST_CHOICE = 256;
 /** A thread without a step forward rests for this many polls, and then twice as long each time. */
 const REST_POLLS = 10;
 const LONGEST_REST_MS = 30_000;
+/** How often rests that are long over are removed: a loop looks hundreds of times a second. */
+const FORGET_MS = 1_000;
 /** Of its time, a loop with nothing to do spends at most one part in this many looking. */
 const LOOK_PART = 10;
 /** However long a look took: it may have waited for a store that was away. */
@@ -46,6 +51,24 @@ interface Rest {
   readonly tries: number;
   readonly until: number;
 }
+
+/** The state of one call of `serve()`. */
+interface Serving {
+  readonly busy: Map<string, Promise<void>>;
+  readonly rests: Map<string, Rest>;
+  readonly rivals: Rivals;
+  /** How many rows of the last look were of threads that are busy or rest here. */
+  hidden: number;
+}
+
+interface Look {
+  /** In the order in which this worker takes them. */
+  readonly free: readonly DueThread[];
+  /** No more are due. */
+  readonly isAll: boolean;
+}
+
+const NOTHING: Look = { free: [], isAll: true };
 
 /**
  * Dispatches threads by asking the store, without an engine. The default of `createWorker()`.
@@ -96,30 +119,24 @@ class PollingDispatcher implements Dispatcher {
   ): Promise<void> {
     if (!(concurrency >= 1)) throw invalid("concurrency", concurrency, "a number, 1 or more");
     const ending = AbortSignal.any([signal, this.#closing.signal]);
-    const busy = new Map<string, Promise<void>>();
-    const rests = new Map<string, Rest>();
+    const serving: Serving = { busy: new Map(), rests: new Map(), rivals: new Rivals(), hidden: 0 };
+    const { busy, rests, rivals } = serving;
+    let forgetAt = 0;
     while (!ending.aborted) {
       const lookedAt = this.#clock.now();
-      const room = concurrency - busy.size;
-      const due = room > 0 ? await this.#look(room, busy, rests) : [];
-      const tookMs = this.#clock.now() - lookedAt;
-      for (const row of due) {
-        if (busy.size >= concurrency || ending.aborted) break;
-        const name = nameOf(row);
-        if (busy.has(name)) continue;
-        const rest = (failed: boolean) => {
-          busy.delete(name);
-          rests.set(name, this.#restOf(row, failed, rests.get(name)));
-        };
-        // The mover logs why it failed.
-        const moved = move({ tenant: row.tenant, threadId: row.threadId }).then(
-          () => rest(false),
-          () => rest(true),
-        );
-        busy.set(name, moved);
+      if (lookedAt >= forgetAt) {
+        for (const [name, { until }] of rests) if (until <= lookedAt - LONGEST_REST_MS) rests.delete(name);
+        forgetAt = lookedAt + FORGET_MS;
       }
+      const room = concurrency - busy.size;
+      const { free, isAll } = room > 0 ? await this.#look(room, serving) : NOTHING;
+      const tookMs = this.#clock.now() - lookedAt;
+      // Moves may have ended meanwhile: there may be room for more than when the look began.
+      const taken = ending.aborted ? [] : free.slice(0, concurrency - busy.size);
+      rivals.took(taken, free);
+      for (const row of taken) this.#take(row, move, serving);
       if (busy.size >= concurrency) await oneOf(busy.values(), ending);
-      else if (!ending.aborted) await this.#pause(Math.min((LOOK_PART - 1) * tookMs, LONGEST_WAIT_MS), ending);
+      else if (isAll && !ending.aborted) await this.#pause(Math.min((LOOK_PART - 1) * tookMs, LONGEST_WAIT_MS), ending);
     }
     await Promise.all(busy.values());
   }
@@ -133,27 +150,56 @@ class PollingDispatcher implements Dispatcher {
     this.#closing.abort();
   }
 
-  /** Returns threads that are due and can be moved here, in an order of their own for each look. */
-  async #look(room: number, busy: ReadonlyMap<string, unknown>, rests: Map<string, Rest>): Promise<DueThread[]> {
+  /** Moves a thread, and has it rest afterwards. */
+  #take(row: DueThread, move: (thread: ThreadRef) => Promise<Moved>, { busy, rests }: Serving): void {
+    const name = nameOf(row);
+    const rest = (failed: boolean) => {
+      busy.delete(name);
+      rests.set(name, this.#restOf(row, failed, rests.get(name)));
+    };
+    const moved = move({ tenant: row.tenant, threadId: row.threadId }).then(
+      () => rest(false),
+      // The mover logs why it failed.
+      () => rest(true),
+    );
+    busy.set(name, moved);
+  }
+
+  /** Looks for threads that can be moved here: at least `room` of them, unless there are no more. */
+  async #look(room: number, serving: Serving): Promise<Look> {
+    const { busy, rests, rivals } = serving;
     const now = this.#clock.now();
-    for (const [name, rest] of rests) if (rest.until <= now - LONGEST_REST_MS) rests.delete(name);
-    const resting = [...rests.values()].filter(({ until }) => until > now).length;
-    const choice = Math.max(LEAST_CHOICE, CHOICE * room);
-    let due: readonly DueThread[];
-    try {
-      due = await this.#store.due(choice + busy.size + resting, 0, this.#tenant);
-      this.#looks.over();
-    } catch (error) {
-      this.#looks.tell(error);
-      return [];
-    }
-    const free = due.filter((row) => {
+    const isFree = (row: DueThread) => {
       const rest = rests.get(nameOf(row));
       const isResting = rest !== undefined && rest.until > now && (rest.failed || rest.head === row.head);
       return !isResting && !busy.has(nameOf(row));
-    });
-    // All that are left fit: nothing to choose.
-    return free.length <= room ? free : shuffled(free.slice(0, choice));
+    };
+    const alone = Math.max(LEAST_CHOICE, CHOICE * room);
+    const choice = Math.max(room, Math.min(MOST_CHOICE, Math.ceil(alone * (1 + rivals.perOwn))));
+    for (let { hidden } = serving; ; hidden = 2 * hidden + choice) {
+      const due = await this.#due(choice + hidden);
+      if (due === undefined) return NOTHING;
+      const isAll = due.length < choice + hidden;
+      const free = due.filter(isFree);
+      // Few of the threads that were moved are due again: read past them only if they leave too little.
+      if (free.length < room && !isAll) continue;
+      serving.hidden = due.length - free.length;
+      rivals.found(due, isAll);
+      // All that are left fit: nothing to choose.
+      return { free: free.length <= room ? free : shuffled(free.slice(0, choice)), isAll };
+    }
+  }
+
+  /** Reads due threads; undefined if the store fails. */
+  async #due(limit: number): Promise<readonly DueThread[] | undefined> {
+    try {
+      const due = await this.#store.due(limit, 0, this.#tenant);
+      this.#looks.over();
+      return due;
+    } catch (error) {
+      this.#looks.tell(error);
+      return undefined;
+    }
   }
 
   #restOf({ head }: DueThread, failed: boolean, before: Rest | undefined): Rest {
@@ -180,10 +226,6 @@ class PollingDispatcher implements Dispatcher {
 
 function invalid(option: string, value: unknown, needed: string): BelayError {
   return belayError("OPTION_INVALID", { option, value: String(value), needed });
-}
-
-function nameOf({ tenant, threadId }: ThreadRef): string {
-  return `${tenant.length}:${tenant}${threadId}`;
 }
 
 function shuffled<T>(list: T[]): T[] {

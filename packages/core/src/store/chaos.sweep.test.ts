@@ -125,15 +125,24 @@ async function disturbEngine(own: OwnEngine, ms: number): Promise<void> {
   await own.wipe();
 }
 
-/** Kills workers, or has each fifth stand still for longer than its lease, and starts others. */
-async function disturb({ ms, everyMs }: Chaos, start: (place: number) => Child) {
+/**
+ * Kills workers, or has each fifth stand still for longer than its lease, and starts others, until the time is over or the signal
+ * fires. `children` has those that run.
+ */
+async function disturb(
+  { ms, everyMs }: Chaos,
+  start: (place: number) => Child,
+  children: Child[],
+  signal: AbortSignal,
+) {
   const next = random();
-  const children = Array.from({ length: WORKERS }, (_, place) => start(place));
+  for (let place = 0; place < WORKERS; place++) children.push(start(place));
   const end = Date.now() + ms;
   let kills = 0;
   let stills = 0;
   while (Date.now() < end) {
     await sleep(everyMs * (0.2 + 0.8 * next()));
+    if (signal.aborted) break;
     const which = Math.floor(next() * WORKERS);
     const child = children[which]!;
     if ((kills + stills) % 5 === 2) {
@@ -146,7 +155,7 @@ async function disturb({ ms, everyMs }: Chaos, start: (place: number) => Child) 
     kills += 1;
     children[which] = start(which);
   }
-  return { kills, stills, children };
+  return { kills, stills };
 }
 
 /** Waits until no thread can move; a person resumes threads that were set aside after too many crashes. */
@@ -220,13 +229,12 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
       started += 1;
       return startChild(programs, "worker", { ...options, engine: settings(place), aheadMs, build }, ms + 400_000);
     };
-    let children: Child[] = [];
+    const children: Child[] = [];
     const leaves = new AbortController();
     try {
       await begin(store, fronts, chaos);
       const approving = approveAll(fronts, leaves.signal);
-      const [done] = await Promise.all([disturb(chaos, start), disturbEngine(own, ms)]);
-      children = done.children;
+      const [done] = await Promise.all([disturb(chaos, start, children, leaves.signal), disturbEngine(own, ms)]);
       await Promise.race([settled(store), approving]);
       leaves.abort();
       await approving;

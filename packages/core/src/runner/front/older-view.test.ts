@@ -17,7 +17,7 @@ async function crashed(store: Store, turns: Parameters<typeof openKit>[0]) {
 }
 
 describe("a worker that judged a thread by an older view", () => {
-  it.each([...Array.from({ length: 5 }, (_, i) => ["load", i + 1] as const), ["append", 1] as const])(
+  it.each([...Array.from({ length: 4 }, (_, i) => ["load", i + 1] as const), ["append", 1] as const])(
     "P2: leaves it alone if it was continued and stopped elsewhere before %s %i",
     async (call, nth) => {
       const store = memoryStore();

@@ -655,9 +655,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
       const before = await row();
       if (before === undefined) return {};
       if (!isMovable(before, clock.now())) return nextLook(before, clock.now(), leaseTtlMs);
+      const known = this.#sessions.known(threadId);
       const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
       if (session !== undefined) {
-        await threadOf(session).refresh();
+        // A session that was just made has read the thread.
+        if (known !== undefined) await threadOf(session).refresh();
         await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries).catch(unlessOutrun);
       }
       const after = await row();

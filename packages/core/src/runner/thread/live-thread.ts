@@ -10,7 +10,7 @@ import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { Loaded, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
 import { isSignal, type OpeningCommand, type SegmentCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
@@ -207,17 +207,25 @@ export class LiveThread implements TenureHost, HotHost {
     if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
   }
 
-  /** Reads the thread if another process has written to it. Never rejects: if the store fails, so does the next append. */
-  async lookAgain(): Promise<void> {
-    if (this.isWriting) return;
+  /**
+   * Reads the thread if another process has written to it. Returns its row and its commands if no process has. Never rejects: if
+   * the store fails, so does the next append.
+   */
+  async lookAgain(): Promise<Loaded | undefined> {
+    if (this.isWriting) return undefined;
     try {
-      const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
-      if (row === undefined || this.isWriting) return;
+      const loaded = await this.recall.read(Number.MAX_SAFE_INTEGER);
+      if (loaded === undefined || this.isWriting) return undefined;
+      const { row } = loaded;
+      if (row.head === this.standing.head) {
+        this.#saw(row);
+        return loaded;
+      }
       if (row.head > this.standing.head) await this.refresh();
-      else if (row.head === this.standing.head) this.#saw(row);
     } catch {
       // The next append finds out.
     }
+    return undefined;
   }
 
   /** The store shows the thread as this session knows it, with this row. */

@@ -13,7 +13,7 @@ export class OwnerSeen {
   readonly #setup: Setup;
   readonly #key: ThreadKey;
   /** Reads the thread, and so calls `saw`. Never rejects. */
-  readonly #read: () => Promise<void>;
+  readonly #read: () => Promise<unknown>;
   #lease: Lease | undefined;
   #unwatch: (() => void) | undefined;
   #timer: unknown;
@@ -22,7 +22,7 @@ export class OwnerSeen {
   #isOld = false;
   #isOver = false;
 
-  constructor(setup: Setup, key: ThreadKey, read: () => Promise<void>) {
+  constructor(setup: Setup, key: ThreadKey, read: () => Promise<unknown>) {
     this.#setup = setup;
     this.#key = key;
     this.#read = read;

@@ -17,10 +17,10 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   if (isIdle(thread)) await thread.stopped();
   if (thread.isWriting) return;
   const { setup, key } = thread;
-  // Another process may have moved the thread since.
-  await thread.refresh().catch(() => {});
+  // Another process may have moved the thread since: then it is read, and its commands once more.
+  let loaded = await thread.lookAgain();
   if (thread.isGone) return;
-  const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
+  loaded ??= await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
   const command = loaded?.commands.find(({ kind }) => kind === "input");
   const { running, closing } = thread;
   if (command === undefined || !isIdle(thread) || running !== undefined || closing !== undefined) return;

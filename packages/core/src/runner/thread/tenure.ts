@@ -81,7 +81,7 @@ export interface TenureHost extends DeskHost {
   /** True while there is such a lease. */
   readonly isHolding: boolean;
   /** Reads the thread if another process has written to it. */
-  lookAgain(): Promise<void>;
+  lookAgain(): Promise<unknown>;
 }
 
 export interface TenureOptions {
