@@ -1,5 +1,6 @@
 // belayServer: the table of routes behind one web-standard fetch. It keeps no state that the store does not have.
 
+import { block } from "./http/block.ts";
 import { checkBody, checkQuery } from "./http/check-request.ts";
 import { commandId } from "./http/command-id.ts";
 import { readBody } from "./http/json-body.ts";
@@ -7,7 +8,7 @@ import { outgoingOf, sentTo } from "./http/pump.ts";
 import { Rates } from "./http/rate.ts";
 import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
 import { Router } from "./http/router.ts";
-import { block, Streams } from "./http/stream.ts";
+import { Streams } from "./http/stream.ts";
 import {
   checkForgery,
   checkHost,

@@ -2,9 +2,12 @@
 // 1. Only facts carry an `id:` line, so the cursor of a reader that connects again is always a fact.
 // 2. A slow reader waits alone: a feed is read only while the stream has room, and the runner bounds what it keeps for it.
 // 3. A draining server says `bye` to every stream before it ends them.
+// 4. Blocks keep the order in which the feed wrote them. Text that waits is written before the block that follows it.
 
 import { ServerError } from "../problem.ts";
-import type { StreamSources } from "./route.ts";
+import { block } from "./block.ts";
+import { type Delta, JoinedText } from "./joined-text.ts";
+import type { Outlet, StreamSources } from "./route.ts";
 
 const PING_MS = 15_000;
 const BUFFER_BYTES = 64 * 1024;
@@ -17,12 +20,6 @@ const headers = {
   "x-accel-buffering": "no",
   "content-encoding": "identity",
 };
-
-/** One block of a stream. */
-export function block(event: string, data: unknown, id?: number): string {
-  const name = /^[\w.-]+$/.test(event) ? event : "unknown";
-  return `${id === undefined ? "" : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-}
 
 /** The open streams of a server. */
 export class Streams {
@@ -59,9 +56,11 @@ export class Streams {
     };
     let ping: ReturnType<typeof setInterval> | undefined;
     let gathering: ReturnType<typeof setTimeout> | undefined;
+    let ended = false;
     let bye = () => {};
     let left = () => {};
     const over = () => {
+      ended = true;
       clearInterval(ping);
       clearTimeout(gathering);
       this.#open.delete(bye);
@@ -74,23 +73,50 @@ export class Streams {
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          let [gathered, flushedAt] = ["", 0];
+          // What the feeds write first goes out together with the first line.
+          let [gathered, flushedAt] = ["retry: 1000\n\n", performance.now()];
+          let text: JoinedText | undefined;
+          const settle = () => {
+            if (text !== undefined) gathered += text.block();
+            text = undefined;
+          };
           const flush = () => {
             clearTimeout(gathering);
             gathering = undefined;
-            if (gathered === "" || gone.signal.aborted) return;
+            settle();
+            if (gathered === "" || ended) return;
             controller.enqueue(encoder.encode(gathered));
             [gathered, flushedAt] = ["", performance.now()];
           };
-          const send = (words: string) => {
-            if (gone.signal.aborted) return;
-            gathered += words;
+          const flushSoon = () => {
+            if (gathered.length + (text?.length ?? 0) > BUFFER_BYTES) return flush();
+            if (gathering !== undefined) return;
             const wait = flushedAt + GATHER_MS - performance.now();
-            if (wait <= 0 || gathered.length > BUFFER_BYTES) flush();
-            else gathering ??= setTimeout(flush, wait);
+            if (wait <= 0) flush();
+            else gathering = setTimeout(flush, wait);
           };
+          const room = () =>
+            (controller.desiredSize ?? 1) > 0 ? undefined : new Promise<void>((resolve) => waiting.push(resolve));
+          const write = (words: string) => {
+            if (ended) return undefined;
+            settle();
+            gathered += words;
+            flushSoon();
+            return room();
+          };
+          const writeText = (delta: Delta) => {
+            if (ended) return undefined;
+            if (!text?.add(delta)) {
+              settle();
+              text = new JoinedText(delta);
+            }
+            flushSoon();
+            return room();
+          };
+          const outlet: Outlet = { signal: gone.signal, write, writeText, flush };
           const end = (words: string) => {
-            if (gone.signal.aborted) return;
+            if (ended) return;
+            settle();
             gathered += words;
             flush();
             over();
@@ -99,22 +125,13 @@ export class Streams {
           bye = () => end(block("bye", {}));
           left = () => end("");
           this.#open.add(bye);
-          const room = () =>
-            (controller.desiredSize ?? 1) > 0 ? undefined : new Promise<void>((resolve) => waiting.push(resolve));
-          send("retry: 1000\n\n");
+          flushSoon();
           ping = setInterval(() => {
-            if (room() === undefined) send(": ping\n\n");
+            if (room() === undefined) write(": ping\n\n");
           }, this.#pingMs);
-          const read = async (feed: StreamSources["feeds"][number]) => {
-            for await (const words of feed(gone.signal)) {
-              send(words);
-              await room();
-              if (gone.signal.aborted) return;
-            }
-          };
           // The first feed that ends or fails ends the stream.
           for (const feed of feeds) {
-            read(feed).then(
+            feed(outlet).then(
               () => bye(),
               (error) => end(this.#onError(error)),
             );

@@ -2,7 +2,7 @@
 
 import { emptyThread, foldThread } from "@belay/client";
 import type { Fact, Json, Look, Message, Part, ThreadFilter, ThreadItem } from "@belay/core";
-import { type AnyRoute, type Call, route } from "../http/route.ts";
+import { type AnyRoute, type Call, type Outlet, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import {
@@ -178,8 +178,8 @@ export const reading: readonly AnyRoute[] = [
       return site.stream(call as Call, {
         headers: { "x-belay-head": String(head) },
         feeds: [
-          (signal) => threadFeed(call as Call, feed, signal),
-          ...(query.changes ? [(signal: AbortSignal) => changeFeed(call as Call, signal)] : []),
+          (outlet) => threadFeed(call as Call, feed, outlet),
+          ...(query.changes ? [(outlet: Outlet) => changeFeed(call as Call, outlet)] : []),
         ],
       });
     },
@@ -193,7 +193,7 @@ export const reading: readonly AnyRoute[] = [
     answers: { 200: null },
     streams: "text/event-stream",
     async handle(call) {
-      return call.site.stream(call, { feeds: [(signal) => changeFeed(call, signal)] });
+      return call.site.stream(call, { feeds: [(outlet) => changeFeed(call, outlet)] });
     },
   }),
   route({
