@@ -31,10 +31,20 @@ import { unknownThread } from "./unknown.ts";
 const limit = (most: number) => ({ type: "integer", minimum: 1, maximum: most });
 
 /** Returns the thread, or refuses an id that the tenant does not have. */
-export async function lookAt({ runner }: Call, threadId: string): Promise<Look> {
+async function lookAt({ runner }: Call, threadId: string): Promise<Look> {
   const found = await runner.look(threadId);
   if (found === undefined) throw unknownThread(threadId);
   return found;
+}
+
+/** Returns the thread's head, or refuses an id that the tenant does not have. Nothing is folded: it costs one row. */
+export async function headOf({ runner }: Call, threadId: string): Promise<number> {
+  return (await runner.journal(threadId, { after: Number.MAX_SAFE_INTEGER, limit: 1 })).head;
+}
+
+/** Returns the thread as a client may see it. */
+export async function sentThread(call: Call, threadId: string): Promise<unknown> {
+  return sentLook(await lookAt(call, threadId));
 }
 
 function sentLook({ waiting, ...rest }: Look): unknown {
@@ -145,7 +155,7 @@ export const reading: readonly AnyRoute[] = [
       const threadId = params.t!;
       const sent = (each: Fact) => site.redact(sentEvent(each, threadId, true), login);
       if (request.headers.get("accept")?.includes("application/x-ndjson")) {
-        await lookAt(call as Call, threadId);
+        await headOf(call as Call, threadId);
         return exported(factsAfter(call as Call, threadId, query.after ?? 0), sent);
       }
       const most = query.limit ?? 200;
@@ -169,7 +179,7 @@ export const reading: readonly AnyRoute[] = [
     async handle(call) {
       const { params, query, request, site } = call;
       const threadId = params.t!;
-      const { head } = await lookAt(call as Call, threadId);
+      const head = await headOf(call as Call, threadId);
       const cursor = readCursor(request.headers.get("last-event-id")) ?? query.after;
       const tail = query.tail === undefined ? 0 : Math.max(0, head - query.tail);
       const reset = cursor !== undefined && cursor > head;
@@ -239,7 +249,7 @@ export const reading: readonly AnyRoute[] = [
     role: "viewer",
     answers: { 200: page(waiting) },
     async handle(call) {
-      const { waiting: items } = sentLook(await lookAt(call, call.params.t!)) as Look;
+      const { waiting: items } = (await sentThread(call, call.params.t!)) as Look;
       return { status: 200, body: { items } };
     },
   }),
@@ -254,7 +264,7 @@ export const reading: readonly AnyRoute[] = [
     async handle(call) {
       const { params, site, login } = call;
       const index = /^\d{1,4}$/.test(params.part!) ? Number(params.part) : -1;
-      await lookAt(call, params.t!);
+      await headOf(call, params.t!);
       for await (const each of factsWithFile(call, params.t!, params.message!)) {
         const part = partsOf(site.redact(each, login))?.[index];
         if (part?.type === "file" && "base64" in part.data) return fileResponse(part, part.data.base64);
@@ -282,7 +292,7 @@ export const reading: readonly AnyRoute[] = [
     role: "viewer",
     answers: { 200: page(rule) },
     async handle(call) {
-      await lookAt(call, call.params.t!);
+      await headOf(call, call.params.t!);
       return { status: 200, body: { items: await call.runner.rules({ threadId: call.params.t! }) } };
     },
   }),
