@@ -16,7 +16,7 @@ export interface LiveEvent {
   readonly head: number;
 }
 
-/** The thread was made again: empty the view. */
+/** The thread was deleted, or made again: empty the view. */
 export interface ResetEvent {
   readonly type: "reset";
   readonly head: number;

@@ -27,13 +27,15 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Origins whose pages may use the server; none but our own by default. */
   readonly allowedOrigins?: readonly string[] | undefined;
-  /** Returns the part of a body or an event that this login may see. */
+  /** Returns the part of a body, an event or a problem that this login may see. */
   readonly redact?: ((value: unknown, login: Login) => unknown) | undefined;
   /** False: a person cannot answer requests of a run that they started. */
   readonly selfApproval?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly maxFileBytes?: number | undefined;
   readonly maxStreams?: number | undefined;
+  /** The most streams of one login: a quarter of `maxStreams` by default; all of them without `auth`. */
+  readonly maxStreamsPerUser?: number | undefined;
   readonly maxTenants?: number | undefined;
   /** Requests of one user; `{ perSecond: 100, burst: 400 }` by default. */
   readonly rate?: RateLimit | false | undefined;
@@ -65,6 +67,7 @@ const known: Readonly<Record<keyof ServerOptions, true>> = {
   maxBodyBytes: true,
   maxFileBytes: true,
   maxStreams: true,
+  maxStreamsPerUser: true,
   maxTenants: true,
   rate: true,
   log: true,
@@ -93,7 +96,7 @@ export function checkOptions(options: ServerOptions): void {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin && origin !== "null";
     if (!isOrigin) throw invalid("allowedOrigins", origin, "origins without a path, such as https://app.example");
   }
-  for (const option of ["maxBodyBytes", "maxFileBytes", "maxStreams", "maxTenants"] as const) {
+  for (const option of ["maxBodyBytes", "maxFileBytes", "maxStreams", "maxStreamsPerUser", "maxTenants"] as const) {
     const value = options[option];
     if (value !== undefined && !(value >= 1)) throw invalid(option, value, "a number of 1 or more");
   }

@@ -38,6 +38,8 @@ export interface Site {
   /** Opens a stream of server-sent events. Throws TOO_MANY_STREAMS. */
   stream(call: Call, sources: StreamSources): Response;
   newId(): string;
+  /** Ends the session of a browser. Returns the header that removes its cookie; undefined without a login by token. */
+  logOut(request: Request): string | undefined;
   /** Resolves to false if the store does not answer in time. */
   storeAnswers(withinMs: number): Promise<boolean>;
   session?: SessionDoor;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { block } from "./block.ts";
 import type { Delta } from "./joined-text.ts";
 import type { Outlet } from "./route.ts";
-import { Streams } from "./stream.ts";
+import { type StreamReader, Streams } from "./stream.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -26,19 +26,30 @@ interface Read {
 }
 
 /** A stream, the end that a feed writes to, and what has arrived at its reader so far. */
-function opened(streams = new Streams(10, () => "")) {
+function opened(streams = new Streams({ most: 300, mostOfUser: 300 }), reader: Partial<StreamReader> = {}) {
   let outlet!: Outlet;
   const feed = (given: Outlet) => {
     outlet = given;
     return new Promise<void>(() => {});
   };
-  const response = streams.open(new Request("http://localhost/"), { feeds: [feed] }, () => {});
-  const reader = response.body!.getReader();
+  const response = streams.open(
+    new Request("http://localhost/"),
+    { feeds: [feed] },
+    {
+      user: "anna",
+      session: undefined,
+      isWelcome: async () => true,
+      onError: () => "",
+      onEnd: () => {},
+      ...reader,
+    },
+  );
+  const body = response.body!.getReader();
   const arrived: Read[] = [];
   const decoder = new TextDecoder();
   const reading = async () => {
     for (let rest = ""; ; ) {
-      const { done, value } = await reader.read();
+      const { done, value } = await body.read();
       if (done) return;
       const blocks = (rest + decoder.decode(value)).split("\n\n");
       rest = blocks.pop()!;
@@ -49,7 +60,7 @@ function opened(streams = new Streams(10, () => "")) {
     }
   };
   void reading();
-  return { outlet, arrived };
+  return { outlet, arrived, leave: () => body.cancel() };
 }
 
 /** Lets everything happen that waits for no timer. */
@@ -112,7 +123,7 @@ test("blocks that are flushed wait for no timer, also right after the stream was
 });
 
 test("text that waits is sent before the stream ends", async () => {
-  const streams = new Streams(10, () => "");
+  const streams = new Streams({ most: 10, mostOfUser: 10 });
   const { outlet, arrived } = opened(streams);
   outlet.flush();
   outlet.writeText(delta("m1", 0, "The "));
@@ -123,7 +134,7 @@ test("text that waits is sent before the stream ends", async () => {
 });
 
 test("pieces that many readers got together are written out once", async () => {
-  const streams = new Streams(300, () => "");
+  const streams = new Streams({ most: 300, mostOfUser: 300 });
   const readers = Array.from({ length: 200 }, () => opened(streams));
   for (const { outlet } of readers) outlet.flush();
   const pieces = Array.from({ length: 50 }, (_, i) => delta("m1", i, "x"));
@@ -132,4 +143,44 @@ test("pieces that many readers got together are written out once", async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(written).toHaveBeenCalledTimes(1);
   for (const { arrived } of readers) expect(arrived.map(short)).toEqual([["m1", 0, "x".repeat(50)]]);
+});
+
+test("a login can hold a part of the streams only, and gets room when one of them ends", async () => {
+  const streams = new Streams({ most: 5, mostOfUser: 2 });
+  const ended = vi.fn();
+  const first = opened(streams, { onEnd: ended });
+  opened(streams);
+  expect(() => opened(streams)).toThrow("This login has 2 open streams");
+  opened(streams, { user: "ben" });
+  expect(ended).not.toHaveBeenCalled();
+  await first.leave();
+  expect(ended).toHaveBeenCalledTimes(1);
+  opened(streams);
+  opened(streams, { user: "cleo" });
+  opened(streams, { user: "dora" });
+  expect(() => opened(streams, { user: "emil" })).toThrow("The server has 5 open streams");
+});
+
+test("a stream ends within a minute after its login, also if that can no longer be read", async () => {
+  const streams = new Streams({ most: 5, mostOfUser: 5 });
+  let welcome = () => Promise.resolve(true);
+  const one = opened(streams, { isWelcome: () => welcome() });
+  const two = opened(streams, { isWelcome: async () => true });
+  await vi.advanceTimersByTimeAsync(150_000);
+  expect(one.arrived).toEqual([]);
+  welcome = () => Promise.resolve(false);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(one.arrived.map(short)).toEqual(["bye"]);
+  expect(two.arrived).toEqual([]);
+  const three = opened(streams, { isWelcome: () => Promise.reject(new Error("away")) });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(three.arrived.map(short)).toEqual(["bye"]);
+});
+
+test("the streams of one session end together", async () => {
+  const streams = new Streams({ most: 5, mostOfUser: 5 });
+  const [one, two, three] = ["s1", "s2", undefined].map((session) => opened(streams, { session }));
+  streams.drain("s1");
+  await settle();
+  expect([one, two, three].map((each) => each!.arrived.map(short))).toEqual([["bye"], [], []]);
 });

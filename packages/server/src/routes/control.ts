@@ -14,7 +14,8 @@ import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import { checkAnswers, checkSentAnswer, type Said } from "./four-eyes.ts";
-import { headOf, sentThread } from "./reading.ts";
+import { headOf } from "./head-of.ts";
+import { sentThread } from "./reading.ts";
 import {
   answer,
   anyObject,

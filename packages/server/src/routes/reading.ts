@@ -5,6 +5,7 @@ import type { Fact, Json, Look, Message, Part, ThreadFilter, ThreadItem } from "
 import { type AnyRoute, type Call, type Outlet, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
+import { headOf } from "./head-of.ts";
 import {
   anything,
   closed,
@@ -35,11 +36,6 @@ async function lookAt({ runner }: Call, threadId: string): Promise<Look> {
   const found = await runner.look(threadId);
   if (found === undefined) throw unknownThread(threadId);
   return found;
-}
-
-/** Returns the thread's head, or refuses an id that the tenant does not have. Nothing is folded: it costs one row. */
-export async function headOf({ runner }: Call, threadId: string): Promise<number> {
-  return (await runner.journal(threadId, { after: Number.MAX_SAFE_INTEGER, limit: 1 })).head;
 }
 
 /** Returns the thread as a client may see it. */

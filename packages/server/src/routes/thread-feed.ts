@@ -5,6 +5,8 @@ import { block } from "../http/block.ts";
 import type { Delta } from "../http/joined-text.ts";
 import type { Call, Outlet } from "../http/route.ts";
 import { may } from "../login/login.ts";
+import { isBelayError } from "../problem.ts";
+import { headOf } from "./head-of.ts";
 import { sentEvent } from "./sent-value.ts";
 
 export interface FeedOptions {
@@ -83,6 +85,17 @@ export async function threadFeed(
     if (!live && event.seq >= head && isFact(event)) await replayed();
     // A reader sees at once that a run begins, waits or ends.
     else if (live && event.type === "state") outlet.flush();
+  }
+  const left = outlet.signal.aborted ? undefined : await headLeft();
+  if (left !== undefined) outlet.write(block("reset", { head: left }));
+
+  /** The events end when the thread is deleted, or the runner is closed: then there is no head. */
+  async function headLeft(): Promise<number | undefined> {
+    try {
+      return await headOf({ runner }, threadId);
+    } catch (error) {
+      return isBelayError(error) && error.code === "THREAD_UNKNOWN" ? 0 : undefined;
+    }
   }
 
   function write(event: BelayEvent): Promise<void> | undefined {
