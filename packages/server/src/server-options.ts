@@ -10,7 +10,10 @@ import type { AnyRunner, RunnerOf } from "./runners.ts";
 export interface ServerOptions {
   /** The runner, or one for each tenant. The server works for it, and drains it on close(). */
   readonly runner: AnyRunner | RunnerOf;
-  /** Returns the login of a request; undefined for none; a Response to send instead. Left out: the token. */
+  /**
+   * Returns the login of a request; undefined for none; a Response to send instead. Left out: the token. It is called again once a
+   * minute with the request of each open stream.
+   */
   readonly auth?: ((request: Request) => Auth | Promise<Auth>) | undefined;
   /** The token of a server without `auth`, of 16 characters or more; 32 random bytes if left out. */
   readonly token?: string | undefined;
