@@ -1,11 +1,12 @@
 // The shape of the client, as test/house.ts has it for the other packages.
 
-const fold = ["add-usage", "thread-view", "fold-agent", "next-view", "fold-draft"];
+const fold = ["given", "add-usage", "thread-view", "fold-agent", "next-view", "fold-draft"];
 const line = ["request", "events", "hints"];
 
 /** Rooms of packages/client/src: the line to a server, and the fold of its events, which does not know the line. */
 export const clientArrows: Record<string, readonly string[]> = {
-  request: [],
+  given: [],
+  request: ["given"],
   events: ["request"],
   hints: ["request", "events"],
   inbox: line,
@@ -13,9 +14,9 @@ export const clientArrows: Record<string, readonly string[]> = {
   connect: [...line, "inbox", "thread"],
   "add-usage": [],
   "thread-view": [],
-  "fold-agent": ["add-usage", "thread-view"],
+  "fold-agent": ["given", "add-usage", "thread-view"],
   "next-view": ["thread-view", "fold-agent"],
-  "fold-draft": ["thread-view"],
+  "fold-draft": ["given", "thread-view"],
   "fold-calls": fold,
   "fold-requests": fold,
   "fold-runs": [...fold, "fold-calls", "fold-requests"],

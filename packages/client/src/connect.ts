@@ -76,8 +76,8 @@ export class Client {
     return new ClientRun(this.open(made.body.thread.threadId), made.body.run);
   }
 
-  async threads(query: ThreadFilter = {}): Promise<{ readonly items: readonly ThreadItem[]; readonly next?: string }> {
-    return (await this.#line.ask<{ items: ThreadItem[]; next?: string }>("GET", "/threads", { query })).body;
+  threads(query: ThreadFilter = {}): Promise<{ readonly items: readonly ThreadItem[]; readonly next?: string }> {
+    return this.#line.get("/threads", query);
   }
 
   inbox(filter: InboxFilter = {}): InboxQuery {
@@ -87,7 +87,7 @@ export class Client {
   async request(
     id: string,
   ): Promise<{ readonly item: InboxItem; readonly decided?: object; readonly messages: readonly Message[] }> {
-    return (await this.#line.ask<never>("GET", `/requests/${encodeURIComponent(id)}`)).body;
+    return this.#line.get(`/requests/${encodeURIComponent(id)}`);
   }
 
   async answer(
@@ -120,19 +120,19 @@ export class Client {
   }
 
   async agents(): Promise<readonly AgentDescription[]> {
-    return (await this.#line.ask<{ items: AgentDescription[] }>("GET", "/agents")).body.items;
+    return (await this.#line.get<{ items: AgentDescription[] }>("/agents")).items;
   }
 
   async rules(): Promise<readonly RememberedRule[]> {
-    return (await this.#line.ask<{ items: RememberedRule[] }>("GET", "/rules")).body.items;
+    return (await this.#line.get<{ items: RememberedRule[] }>("/rules")).items;
   }
 
   async removeRule(id: string): Promise<void> {
     await this.#line.ask("DELETE", `/rules/${encodeURIComponent(id)}`);
   }
 
-  async me(): Promise<Me> {
-    return (await this.#line.ask<Me>("GET", "/me")).body;
+  me(): Promise<Me> {
+    return this.#line.get("/me");
   }
 
   /** Exchanges the token of the server for a cookie of the browser. */

@@ -54,6 +54,21 @@ test("a line that never answers is given up, and the stream connects again", asy
   await reading;
 });
 
+test("a server that ends each line with an error is asked ever less often", async () => {
+  let lines = 0;
+  const block = new TextEncoder().encode('retry: 1000\n\nevent: error\ndata: {"code":"JOURNAL_CORRUPT"}\n\n');
+  const fetching: typeof fetch = async (_, init) => {
+    lines++;
+    return open(block, init?.signal);
+  };
+  const gone = new AbortController();
+  const { reading } = read(fetching, gone);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(lines).toBeLessThan(10);
+  gone.abort();
+  await reading;
+});
+
 test("a tab that is hidden for half a minute lets go of its line, and continues at its cursor when it is seen", async () => {
   const document = Object.assign(new EventTarget(), { hidden: false });
   vi.stubGlobal("document", document);

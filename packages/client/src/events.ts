@@ -16,7 +16,7 @@ export interface LiveEvent {
   readonly head: number;
 }
 
-/** The thread was made again: empty the view. */
+/** The thread was deleted, or made again: empty the view. */
 export interface ResetEvent {
   readonly type: "reset";
   readonly head: number;
@@ -90,8 +90,8 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
       if (!response.ok || response.body === null) throw await errorOf(response);
       yield { type: "connection", state: "open" };
       for await (const { id, event, data } of blocksOf(response.body, heard)) {
-        fails = 0;
         if (event === "bye" || event === "error") break;
+        fails = 0;
         if (id !== undefined) after = Number(id);
         if (event === "reset") after = undefined;
         yield (event === "live" || event === "reset" ? { type: event, ...data } : data) as StreamEvent;

@@ -3,6 +3,7 @@
 
 import type { Message, Part } from "@belay/core";
 import { addUsage } from "./add-usage.ts";
+import { given } from "./given.ts";
 import type { AgentView, CallView, Outcome } from "./thread-view.ts";
 
 type ResultPart = Extract<Part, { type: "result" }>;
@@ -90,7 +91,7 @@ export function showRanArgs(agent: AgentView, { id, ranArgs, changedBy }: CallVi
   const index = groupIndex(agent.history);
   const message = agent.history[index];
   if (message === undefined || ranArgs === undefined) return agent;
-  const ran = { ranArgs, ...(changedBy !== undefined && { changedBy }) };
+  const ran = given({ ranArgs, changedBy });
   const parts = message.parts.map((part) => (part.type === "call" && part.id === id ? { ...part, ...ran } : part));
   return shown({ ...agent, history: agent.history.with(index, { ...message, parts }) });
 }

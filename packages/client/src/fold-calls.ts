@@ -2,32 +2,26 @@
 
 import { addInput, dropGroup, replaceResult, resultPart, showRanArgs, showResults } from "./fold-agent.ts";
 import { endedDraft } from "./fold-draft.ts";
-import { callsOf, changeAgent, changeCall, type FactOf, type NextView, newCall } from "./next-view.ts";
+import { given } from "./given.ts";
+import { callsOf, changeAgent, changeCall, type FactOf, type NextView } from "./next-view.ts";
 import type { AgentView, CallView, Outcome } from "./thread-view.ts";
 
 export function startCall(next: NextView, fact: FactOf<"tool-start">): void {
-  const { callId, tool, address, args, ranArgs, changedBy, rule, at, runPath, agentName } = fact;
+  const { callId, args, ranArgs, changedBy, rule, at } = fact;
   const call = changeCall(
     next,
     callId,
-    (known) => {
-      const { resumes: _resumes, changedBy: by, ...rest } = known;
-      const who = ranArgs === undefined ? by : changedBy;
-      return {
-        ...rest,
-        phase: "running",
-        startedAt: at,
-        ...(ranArgs !== undefined && { ranArgs }),
-        ...(who !== undefined && { changedBy: who }),
-        ...(rule !== undefined && { rule }),
-      };
-    },
-    () => ({ ...newCall(callId, tool, address, fact), args }),
+    ({ resumes: _resumes, changedBy: by, ...known }) => ({
+      ...known,
+      args,
+      phase: "running",
+      startedAt: at,
+      ...given({ ranArgs, changedBy: ranArgs === undefined ? by : changedBy, rule }),
+    }),
+    fact,
   );
   if (ranArgs === undefined || call === undefined) return;
-  changeAgent(next, runPath, agentName, at, (agent) =>
-    agent.group.includes(callId) ? showRanArgs(agent, call) : agent,
-  );
+  changeAgent(next, fact, (agent) => (agent.group.includes(callId) ? showRanArgs(agent, call) : agent));
 }
 
 export function holdCall(next: NextView, { callId, outcome }: FactOf<"tool-end">): void {
@@ -41,30 +35,24 @@ export function holdCall(next: NextView, { callId, outcome }: FactOf<"tool-end">
 }
 
 export function endCall(next: NextView, fact: FactOf<"tool-end">): void {
-  const { callId, tool, address, outcome, output, at, runPath, agentName } = fact;
+  const { callId, address, outcome, output, at } = fact;
   next.draft = endedDraft(next.draft, callId);
-  changeCall(
-    next,
-    callId,
-    (call) => ({ ...call, phase: "ended", outcome, output, endedAt: at }),
-    () => newCall(callId, tool, address, fact),
-  );
-  changeAgent(next, runPath, agentName, at, (agent) =>
-    agent.group.includes(callId) ? showResults(agent, callsOf(next, agent)) : agent,
-  );
+  changeCall(next, callId, (call) => ({ ...call, phase: "ended", outcome, output, endedAt: at }), fact);
+  changeAgent(next, fact, (agent) => (agent.group.includes(callId) ? showResults(agent, callsOf(next, agent)) : agent));
   // Calls of agents inside it can run no more.
   closeCalls(next, "synthetic", at, ({ path }) => path.startsWith(`${address}/`));
 }
 
 export function lateCall(next: NextView, fact: FactOf<"tool-late">): void {
-  const { callId, tool, address, outcome, output, as, at, runPath, agentName } = fact;
+  const { callId, outcome, output, as, at } = fact;
+  const late = { at, outcome, output, as };
   const call = changeCall(
     next,
     callId,
-    (known) => ({ ...known, late: { at, outcome, output, as }, ...(as === "replace" && { outcome, output }) }),
-    () => ({ ...newCall(callId, tool, address, fact), phase: "ended" }),
+    (known) => ({ ...known, phase: "ended", late, ...(as === "replace" && { outcome, output }) }),
+    fact,
   )!;
-  changeAgent(next, runPath, agentName, at, (agent) => {
+  changeAgent(next, fact, (agent) => {
     if (as === "replace") return replaceResult(agent, call);
     const parts = [resultPart({ ...call, outcome, output })];
     return addInput(agent, { id: `${callId}.late`, role: "user", parts, at, origin: "runtime" });
@@ -88,7 +76,7 @@ export function closeCalls(
       const end = { phase: "ended", outcome, output: null, endedAt: at } as const;
       changeCall(next, call.id, (known) => ({ ...known, ...end, ...(drop && { dropped: true }) }));
     }
-    changeAgent(next, agent.path, agent.agentName, at, (now) =>
+    changeAgent(next, { runPath: agent.path, agentName: agent.agentName, at }, (now) =>
       drop ? dropGroup(now) : showResults(now, callsOf(next, now)),
     );
   }

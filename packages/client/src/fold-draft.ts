@@ -2,6 +2,7 @@
 // relay is lossy. A draft of an answer that is on record, or of a segment that is over, is void.
 
 import type { Draft } from "@belay/core";
+import { given } from "./given.ts";
 import { type DraftAnswer, type DraftView, emptyDraft, type ThreadView } from "./thread-view.ts";
 
 /** How many pieces of progress are kept for each call. */
@@ -9,20 +10,22 @@ const MOST_PROGRESS = 200;
 
 type Delta = Extract<Draft, { messageId: string }>;
 
-/** Returns what streams now after `event`. */
-export function foldDraft(view: ThreadView, event: Draft): DraftView {
+/** Returns the draft after `event`; undefined if that is not a draft. */
+export function foldDraft(view: ThreadView, event: Draft): DraftView | undefined {
   const { draft } = view;
   const { type, seq, at, runPath } = event;
-  if (type === "gap") return { ...draft, gap: true };
-  if (type === "owner-lost") return { ...draft, ownerLost: at };
-  const answered = view.agents.find(({ path }) => path === runPath)?.answered ?? 0;
-  if (seq < view.since) return draft;
+  const isVoid = seq < view.since;
   switch (type) {
+    case "gap":
+      return { ...draft, gap: true };
+    case "owner-lost":
+      return { ...draft, ownerLost: at };
     case "text-delta":
     case "reasoning-delta":
     case "tool-input-delta":
     case "superseded": {
-      if (seq < answered) return draft;
+      const answered = view.agents.find(({ path }) => path === runPath)?.answered ?? 0;
+      if (isVoid || seq < answered) return draft;
       const known = draft.answers.find((answer) => answer.runPath === runPath);
       const answer = spoken(known?.messageId === event.messageId ? known : undefined, event);
       if (answer === known) return draft;
@@ -32,6 +35,7 @@ export function foldDraft(view: ThreadView, event: Draft): DraftView {
       return { ...rest, answers, gap: rest.gap && !whole };
     }
     case "tool-progress": {
+      if (isVoid) return draft;
       const { callId, tool, address, data } = event;
       const known = draft.progress.find((each) => each.callId === callId);
       const pieces = [...(known?.data ?? []).slice(1 - MOST_PROGRESS), data];
@@ -39,17 +43,18 @@ export function foldDraft(view: ThreadView, event: Draft): DraftView {
       return { ...draft, progress: [...others, { callId, tool, address, data: pieces }] };
     }
     case "turn-start":
-      return { ...draft, turns: [...othersOf(draft, runPath), { runPath, turn: event.turn, at }] };
-    case "turn-end":
-      return { ...draft, turns: othersOf(draft, runPath) };
+    case "turn-end": {
+      if (isVoid) return draft;
+      const turns = draft.turns.filter((each) => each.runPath !== runPath);
+      return { ...draft, turns: type === "turn-end" ? turns : [...turns, { runPath, turn: event.turn, at }] };
+    }
     case "model-wait": {
       const { type: _type, ...wait } = event;
-      return { ...draft, wait };
+      return isVoid ? draft : { ...draft, wait };
     }
-    default: {
+    default:
       event satisfies never;
-      return draft;
-    }
+      return undefined;
   }
 }
 
@@ -57,7 +62,7 @@ export function foldDraft(view: ThreadView, event: Draft): DraftView {
 export function answeredDraft(draft: DraftView, path: string): DraftView {
   const { wait, ...rest } = draft;
   const answers = draft.answers.filter(({ runPath }) => runPath !== path);
-  return { ...rest, answers, gap: false, ...(wait !== undefined && wait.runPath !== path && { wait }) };
+  return { ...rest, answers, gap: false, ...(wait?.runPath !== path && given({ wait })) };
 }
 
 /** Returns the rest of `draft` once the agent at `path` has its summary: its model no longer waits. */
@@ -74,10 +79,6 @@ export function endedDraft(draft: DraftView, callId: string): DraftView {
 
 /** A segment has begun or ended: nothing streams. */
 export const restingDraft = emptyDraft;
-
-function othersOf({ turns }: DraftView, path: string): DraftView["turns"] {
-  return turns.filter(({ runPath }) => runPath !== path);
-}
 
 function spoken(known: DraftAnswer | undefined, event: Delta): DraftAnswer {
   const { messageId, runPath, agentName, attempt, at } = event;
@@ -99,7 +100,7 @@ function spoken(known: DraftAnswer | undefined, event: Delta): DraftAnswer {
   switch (event.type) {
     case "text-delta": {
       const { continues } = event as { readonly continues?: string };
-      return { ...withText(fresh, event.text, event.offset), ...(continues !== undefined && { continues }) };
+      return { ...withText(fresh, event.text, event.offset), ...given({ continues }) };
     }
     case "reasoning-delta": {
       const { reasoning } = fresh;

@@ -1,35 +1,35 @@
 // Interrupts: stops with their receipts, and requests with everything that is said to them.
 
 import type { Interrupt } from "@belay/core";
+import { given } from "./given.ts";
 import { changeAgent, changeCall, type FactOf, type NextView } from "./next-view.ts";
 import type { Decision, RequestView } from "./thread-view.ts";
 
-export function act(next: NextView, { action, runPath, agentName, runId, segment, seq, at }: FactOf<"action">): void {
-  const { interrupted, transferToAgent } = action;
+export function act(next: NextView, fact: FactOf<"action">): void {
+  const { runPath, runId, segment, seq, at } = fact;
+  const { interrupted, transferToAgent } = fact.action;
   if (transferToAgent !== undefined) {
-    changeAgent(next, runPath, agentName, at, (agent) => ({ ...agent, agentName: transferToAgent.name }));
+    changeAgent(next, fact, (agent) => ({ ...agent, agentName: transferToAgent.name }));
   }
   if (interrupted === undefined) return;
   const { kind, id, by, reason, message, raisedAt, calls } = interrupted;
   if (kind === "user" || kind === "manual") {
     const none = { stopped: [], finished: [], notStarted: [], late: [] };
     const partialText = next.runs.at(-1)?.segments.at(-1)?.kept ?? "";
-    const words = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+    const words = given({ reason, message });
     const times = { askedAt: raisedAt, recordedAt: at };
     next.stops = [
       ...next.stops.filter((each) => each.id !== id),
       { id, seq, kind, runId, segment, by, ...words, ...times, partialText, ...none, ...calls },
     ];
-  } else if (isRequest(interrupted) && !("data" in interrupted)) {
-    // With `data` it is the view of a whole pause, which repeats the requests.
+  } else if (isRequest(interrupted)) {
     raise(next, interrupted, runPath);
   }
 }
 
 /** The view of a whole pause, which has `data`, repeats requests that were raised. */
 function isRequest(interrupt: Interrupt): boolean {
-  const { kind } = interrupt;
-  return !("data" in interrupt) && !["user", "manual", "node", "rerun"].includes(kind) && kind !== "rerun";
+  return !("data" in interrupt) && !["user", "manual", "node", "rerun"].includes(interrupt.kind);
 }
 
 function raise(next: NextView, raised: Interrupt, runPath: string): void {
@@ -59,7 +59,7 @@ export function decide(next: NextView, fact: FactOf<"request-answered">): void {
   };
   if (refused !== undefined) return change({ refused: [...request.refused, { by, at, error: refused }] });
   if (open) {
-    change({ approvals: [...request.approvals, { by, at, ...(digest !== undefined && { digest }) }] });
+    change({ approvals: [...request.approvals, { by, at, ...given({ digest }) }] });
     return listInterrupts(next);
   }
   const decision = decisionIn(fact);
@@ -76,24 +76,17 @@ export function decide(next: NextView, fact: FactOf<"request-answered">): void {
   listInterrupts(next);
 }
 
+const hows: Readonly<Record<FactOf<"request-answered">["answer"]["type"], Decision["how"]>> = {
+  approve: "approved",
+  reject: "rejected",
+  respond: "responded",
+  expire: "expired",
+  withdraw: "withdrawn",
+};
+
 function decisionIn({ by, at, answer, digest, rule }: FactOf<"request-answered">): Decision {
-  const more = { by, at, ...(digest !== undefined && { digest }), ...(rule !== undefined && { rule }) };
-  switch (answer.type) {
-    case "approve": {
-      const { note, args } = answer;
-      return { how: "approved", ...more, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
-    }
-    case "reject":
-      return { how: "rejected", ...more, reason: answer.reason };
-    case "respond":
-      return { how: "responded", ...more, value: answer.value };
-    case "expire":
-      return { how: "expired", ...more };
-    case "withdraw":
-      return { how: "withdrawn", ...more };
-    default:
-      return answer satisfies never;
-  }
+  const { note, args, reason, value } = answer as Partial<Decision>;
+  return { how: hows[answer.type], by, at, ...given({ digest, rule, note, args, reason, value }) };
 }
 
 /** Returns the interrupts of the pause, then the open requests. */

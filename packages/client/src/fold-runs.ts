@@ -6,10 +6,12 @@ import { addAnswer, addInput, addSaid, newAgent } from "./fold-agent.ts";
 import { closeCalls, holdRest } from "./fold-calls.ts";
 import { answeredDraft, restingDraft, summedDraft } from "./fold-draft.ts";
 import { listInterrupts } from "./fold-requests.ts";
+import { given } from "./given.ts";
 import { changeAgent, changeRun, changeSegment, type FactOf, type NextView, newCall } from "./next-view.ts";
 import type { AgentView, CallView } from "./thread-view.ts";
 
-export function startRun(next: NextView, { runId, segment, runPath, agentName, at }: FactOf<"run-start">): void {
+export function startRun(next: NextView, fact: FactOf<"run-start">): void {
+  const { runId, segment, agentName, at } = fact;
   next.agent ??= agentName;
   const known = next.runs.at(-1)?.runId === runId;
   next.runId = runId;
@@ -20,14 +22,15 @@ export function startRun(next: NextView, { runId, segment, runPath, agentName, a
     next.runs = [...next.runs, { runId, startedAt: at, segments: [], usage: addUsage(undefined, undefined) }];
     next.usage = next.runs.at(-1)!.usage;
   }
-  changeAgent(next, runPath, agentName, at, (agent) => begun(agent, known ? agent.startedAt : at, agentName));
+  changeAgent(next, fact, (agent) => begun(agent, known ? agent.startedAt : at, agentName));
 }
 
-export function startChild(next: NextView, { runPath, agentName, at, input, fresh }: FactOf<"run-start">): void {
-  changeAgent(next, runPath, agentName, at, (agent) => {
-    const start = begun(fresh ? newAgent(runPath, agentName, at) : agent, at, agentName);
-    return input === undefined ? start : { ...start, input };
-  });
+export function startChild(next: NextView, fact: FactOf<"run-start">): void {
+  const { runPath, agentName, at, input, fresh } = fact;
+  changeAgent(next, fact, (agent) => ({
+    ...begun(fresh ? newAgent(runPath, agentName, at) : agent, at, agentName),
+    ...given({ input }),
+  }));
 }
 
 function begun(agent: AgentView, startedAt: number, agentName: string): AgentView {
@@ -35,19 +38,16 @@ function begun(agent: AgentView, startedAt: number, agentName: string): AgentVie
   return { ...rest, state: "running", startedAt, agentName };
 }
 
-export function endRun(
-  next: NextView,
-  { runPath, agentName, at, status, finish, error, output }: FactOf<"run-end">,
-): void {
-  const more = { ...(error !== undefined && { error }), ...(output !== undefined && { output }) };
-  changeAgent(next, runPath, agentName, at, (agent) => ({ ...agent, state: status, endedAt: at, ...more }));
-  if (runPath.includes("/")) return;
-  changeRun(next, (run) => ({ ...run, status, ...(finish !== undefined && { finish }), ...more }));
+export function endRun(next: NextView, fact: FactOf<"run-end">): void {
+  const { runPath, at, status, finish, error, output } = fact;
+  const more = given({ error, output });
+  changeAgent(next, fact, (agent) => ({ ...agent, state: status, endedAt: at, ...more }));
+  if (!runPath.includes("/")) changeRun(next, (run) => ({ ...run, status, ...given({ finish }), ...more }));
 }
 
 export function addMessage(next: NextView, fact: FactOf<"message">): void {
-  const { message, runPath, agentName, at, seq } = fact;
-  const change = (how: (agent: AgentView) => AgentView) => changeAgent(next, runPath, agentName, at, how);
+  const { message, runPath, agentName, seq } = fact;
+  const change = (how: (agent: AgentView) => AgentView) => changeAgent(next, fact, how);
   if (message.usage !== undefined) {
     next.usage = addUsage(next.usage, message.usage);
     next.spent = addUsage(next.spent, message.usage);
@@ -71,9 +71,9 @@ export function addMessage(next: NextView, fact: FactOf<"message">): void {
   let index = 0;
   const calls = message.parts.flatMap((part): CallView[] => {
     if (part.type !== "call") return [];
-    const { id, tool, args } = part;
+    const { id: callId, tool, args } = part;
     const address = `${runPath}/t${fact.turn}/c${index++}`;
-    return [{ ...newCall(id, tool, address, fact), messageId, args }];
+    return [{ ...newCall({ callId, tool, address, runPath, agentName }), messageId, args }];
   });
   if (calls.length > 0) next.calls = [...next.calls, ...calls];
 }
@@ -93,7 +93,7 @@ export function moveTo(next: NextView, fact: FactOf<"state">): void {
     if (was === "running") endSegment(next, at, "paused", "crash");
     changeRun(next, (run) => ({ ...run, segments: [...run.segments, { segment, startedAt: at, kept: "" }] }));
   } else if (stays) {
-    changeSegment(next, (last) => ({ ...last, ...(pauseType !== undefined && { pauseType }) }));
+    changeSegment(next, (last) => ({ ...last, ...given({ pauseType }) }));
   } else if (state !== "initialized") {
     endSegment(next, at, state, pauseType);
   }
@@ -109,7 +109,5 @@ export function moveTo(next: NextView, fact: FactOf<"state">): void {
 }
 
 function endSegment(next: NextView, at: number, ended: SessionState, pauseType: PauseType | undefined): void {
-  changeSegment(next, (last) =>
-    last.ended === undefined ? { ...last, endedAt: at, ended, ...(pauseType !== undefined && { pauseType }) } : last,
-  );
+  changeSegment(next, (last) => (last.ended ? last : { ...last, endedAt: at, ended, ...given({ pauseType }) }));
 }

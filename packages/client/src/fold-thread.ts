@@ -10,34 +10,20 @@ import { endCall, holdCall, lateCall, startCall } from "./fold-calls.ts";
 import { foldDraft } from "./fold-draft.ts";
 import { act, decide } from "./fold-requests.ts";
 import { addMessage, endRun, moveTo, startChild, startRun } from "./fold-runs.ts";
+import { given } from "./given.ts";
 import { changeCall, type NextView } from "./next-view.ts";
 import type { ThreadView } from "./thread-view.ts";
 
-const drafts: { readonly [T in Draft["type"]]: true } = {
-  "turn-start": true,
-  "turn-end": true,
-  "text-delta": true,
-  "reasoning-delta": true,
-  "tool-input-delta": true,
-  "tool-progress": true,
-  "model-wait": true,
-  superseded: true,
-  gap: true,
-  "owner-lost": true,
-};
-
 /** Returns the view after `event`. */
 export function foldThread(view: ThreadView, event: BelayEvent): ThreadView {
-  if (Object.hasOwn(drafts, event.type)) {
-    const draft = foldDraft(view, event as Draft);
-    return draft === view.draft ? view : { ...view, draft };
-  }
+  const draft = foldDraft(view, event as Draft);
+  if (draft !== undefined) return draft === view.draft ? view : { ...view, draft };
   const { seq, threadId } = event;
   if (seq <= view.head) return view;
   const next: NextView = { ...view, head: seq, first: seq === view.head + 1 ? view.first : seq, threadId };
   if (next.draft.ownerLost !== undefined) {
-    const { ownerLost: _lost, ...draft } = next.draft;
-    next.draft = draft;
+    const { ownerLost: _lost, ...present } = next.draft;
+    next.draft = present;
   }
   foldFact(next, event as Fact);
   return next;
@@ -73,7 +59,7 @@ export function shownMessages(view: ThreadView): readonly Message[] {
     ],
     at,
     origin: "model",
-    ...(continues !== undefined && { continues }),
+    ...given({ continues }),
   };
   const cut = messages.findIndex((each) => each.id === continues && each.interrupted !== undefined);
   return cut === -1 ? [...messages, message] : messages.with(cut, joined(messages[cut]!, message));

@@ -31,8 +31,7 @@ export interface InboxQuery extends PromiseLike<InboxPage> {
 }
 
 export function inbox(line: Line, hints: Hints, filter: InboxFilter): InboxQuery {
-  const read = async (signal?: AbortSignal) =>
-    (await line.ask<InboxPage>("GET", "/inbox", { query: filter, signal })).body;
+  const read = (signal?: AbortSignal) => line.get<InboxPage>("/inbox", filter, signal);
   return {
     // biome-ignore lint/suspicious/noThenProperty: the list is awaited as it stands
     then: (resolved, rejected) => read().then(resolved, rejected),

@@ -1,6 +1,8 @@
 // Requests to a server: one function for all routes. A write carries an idempotency key and is repeated with it if the line
 // breaks or the server is away, so that a lost answer is not a second run.
 
+import { given } from "./given.ts";
+
 /** Options of `connect`. */
 export interface ConnectOptions {
   /** The address of the server, without `/v1`. */
@@ -68,25 +70,26 @@ export class Line {
   async fetch(method: string, path: string, { body, query = {}, signal, headers }: Asked = {}): Promise<Response> {
     const { token, fetch: send = fetch } = this.#options;
     const bearer = typeof token === "function" ? await token() : token;
-    const asked = Object.entries(query).filter(([, value]) => value !== undefined);
-    const search = new URLSearchParams(
-      asked.map(([name, value]): [string, string] => [name, String(value)]),
-    ).toString();
+    const search = String(new URLSearchParams(given(query) as Record<string, string>));
     return send(`${this.#base}${path}${search && `?${search}`}`, {
       method,
       headers: {
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
         "x-belay": "1",
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
+      ...given({ body: JSON.stringify(body), signal }),
       credentials: "same-origin",
     });
   }
 
-  /** Sends a request until an answer arrives, and returns its body. Throws RequestError. */
+  /** Reads until an answer arrives, and returns its body. Throws RequestError. */
+  async get<T>(path: string, query?: object, signal?: AbortSignal): Promise<T> {
+    return (await this.ask<T>("GET", path, { query, signal })).body;
+  }
+
+  /** Sends a request until an answer arrives, and returns its status and body. Throws RequestError. */
   async ask<T>(
     method: string,
     path: string,

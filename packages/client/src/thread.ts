@@ -66,8 +66,12 @@ export class ClientThread {
     this.#path = `/threads/${encodeURIComponent(threadId)}`;
   }
 
-  async #get<T>(path: string, query?: object): Promise<T> {
-    return (await this.#line.ask<T>("GET", this.#path + path, { query })).body;
+  #get<T>(path: string, query?: object): Promise<T> {
+    return this.#line.get<T>(this.#path + path, query);
+  }
+
+  async #items<T>(path: string, query?: object): Promise<readonly T[]> {
+    return (await this.#get<{ items: T[] }>(path, query)).items;
   }
 
   #ask<T>(path: string, options: object) {
@@ -97,7 +101,7 @@ export class ClientThread {
   }
 
   /** The chat box: runs, resumes, steers or answers, as the thread's state asks for. */
-  async send(
+  send(
     input: Input,
     options: KeyOptions & {
       readonly agent?: string;
@@ -129,20 +133,20 @@ export class ClientThread {
     await this.#post("/terminate", options);
   }
 
-  async steer(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
+  steer(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
     return this.#post("/steer", { input, ...options });
   }
 
-  async enqueue(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
+  enqueue(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
     return this.#post("/enqueue", { input, ...options });
   }
 
-  async observe(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
+  observe(input: Input, options: KeyOptions = {}): Promise<{ readonly id: string }> {
     return this.#post("/observe", { input, ...options });
   }
 
-  async waiting(): Promise<readonly Waiting[]> {
-    return (await this.#get<{ items: Waiting[] }>("/waiting")).items;
+  waiting(): Promise<readonly Waiting[]> {
+    return this.#items("/waiting");
   }
 
   /** Takes back a steer or an input; false if the thread has read it. */
@@ -181,35 +185,35 @@ export class ClientThread {
     return this.#get("/messages", query);
   }
 
-  async history(): Promise<readonly HistoryPoint[]> {
-    return (await this.#get<{ items: HistoryPoint[] }>("/history")).items;
+  history(): Promise<readonly HistoryPoint[]> {
+    return this.#items("/history");
   }
 
   /** The effects after a seq: show them before a fork. */
-  async effects(query: { readonly after: number }): Promise<readonly Effect[]> {
-    return (await this.#get<{ items: Effect[] }>("/effects", query)).items;
+  effects(query: { readonly after: number }): Promise<readonly Effect[]> {
+    return this.#items("/effects", query);
   }
 
   async checkpoint(query: { readonly to?: string } = {}): Promise<Checkpoint | undefined> {
     return (await this.#get<Checkpoint | null>("/checkpoint", query)) ?? undefined;
   }
 
-  async fork(
+  fork(
     options: KeyOptions & { readonly at?: number | string; readonly before?: string; readonly as?: string },
   ): Promise<{ readonly threadId: string; readonly effects: readonly Effect[] }> {
     return this.#post("/fork", options);
   }
 
-  async repair(options: KeyOptions & { readonly as?: string } = {}): Promise<{ readonly threadId: string }> {
+  repair(options: KeyOptions & { readonly as?: string } = {}): Promise<{ readonly threadId: string }> {
     return this.#post("/repair", options);
   }
 
-  async permission(tool: string, args: Json): Promise<Verdict> {
+  permission(tool: string, args: Json): Promise<Verdict> {
     return this.#post("/permission", { tool, args });
   }
 
-  async rules(): Promise<readonly RememberedRule[]> {
-    return (await this.#get<{ items: RememberedRule[] }>("/rules")).items;
+  rules(): Promise<readonly RememberedRule[]> {
+    return this.#items("/rules");
   }
 
   async removeRule(id: string): Promise<void> {

@@ -100,7 +100,7 @@ export const serverErrors = {
   METHOD_NOT_ALLOWED: [405, "/v1/openapi.json lists the methods of each path."],
   INPUT_CONSUMED: [409, "The thread has read it by now. Steer or stop the run instead."],
   RATE_LIMITED: [429, "Wait as long as `retry-after` says."],
-  TOO_MANY_STREAMS: [429, "Close streams that no page reads, or raise `maxStreams`."],
+  TOO_MANY_STREAMS: [429, "Close streams that no page reads, or raise `maxStreams` and `maxStreamsPerUser`."],
   DRAINING: [503, "Connect again in a moment, with the same idempotency key."],
   INTERNAL: [500, "The server's log has the reason, under this request id."],
 } as const satisfies Record<string, readonly [number, string]>;
@@ -179,10 +179,10 @@ function plain(details: Readonly<Record<string, unknown>>): Readonly<Record<stri
   }
 }
 
-export function problemResponse(error: unknown, requestId: string): Response {
-  const problem = problemOf(error, requestId);
+/** `redacted` returns the part of the problem that is sent. */
+export function problemResponse(problem: Problem, redacted: (problem: Problem) => unknown): Response {
   const wait = retryAfter(problem);
-  return new Response(JSON.stringify(problem), {
+  return new Response(JSON.stringify(redacted(problem)), {
     status: problem.status,
     headers: { "content-type": "application/problem+json", ...(wait !== undefined && { "retry-after": wait }) },
   });

@@ -10,7 +10,10 @@ import type { AnyRunner, RunnerOf } from "./runners.ts";
 export interface ServerOptions {
   /** The runner, or one for each tenant. The server works for it, and drains it on close(). */
   readonly runner: AnyRunner | RunnerOf;
-  /** Returns the login of a request; undefined for none; a Response to send instead. Left out: the token. */
+  /**
+   * Returns the login of a request; undefined for none; a Response to send instead. Left out: the token. It is called again once a
+   * minute with the request of each open stream.
+   */
   readonly auth?: ((request: Request) => Auth | Promise<Auth>) | undefined;
   /** The token of a server without `auth`, of 16 characters or more; 32 random bytes if left out. */
   readonly token?: string | undefined;
@@ -27,13 +30,15 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Origins whose pages may use the server; none but our own by default. */
   readonly allowedOrigins?: readonly string[] | undefined;
-  /** Returns the part of a body or an event that this login may see. */
+  /** Returns the part of a body, an event or a problem that this login may see. */
   readonly redact?: ((value: unknown, login: Login) => unknown) | undefined;
   /** False: a person cannot answer requests of a run that they started. */
   readonly selfApproval?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly maxFileBytes?: number | undefined;
   readonly maxStreams?: number | undefined;
+  /** The most streams of one login: a quarter of `maxStreams` by default; all of them without `auth`. */
+  readonly maxStreamsPerUser?: number | undefined;
   readonly maxTenants?: number | undefined;
   /** Requests of one user; `{ perSecond: 100, burst: 400 }` by default. */
   readonly rate?: RateLimit | false | undefined;
@@ -65,6 +70,7 @@ const known: Readonly<Record<keyof ServerOptions, true>> = {
   maxBodyBytes: true,
   maxFileBytes: true,
   maxStreams: true,
+  maxStreamsPerUser: true,
   maxTenants: true,
   rate: true,
   log: true,
@@ -93,7 +99,7 @@ export function checkOptions(options: ServerOptions): void {
     const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin && origin !== "null";
     if (!isOrigin) throw invalid("allowedOrigins", origin, "origins without a path, such as https://app.example");
   }
-  for (const option of ["maxBodyBytes", "maxFileBytes", "maxStreams", "maxTenants"] as const) {
+  for (const option of ["maxBodyBytes", "maxFileBytes", "maxStreams", "maxStreamsPerUser", "maxTenants"] as const) {
     const value = options[option];
     if (value !== undefined && !(value >= 1)) throw invalid(option, value, "a number of 1 or more");
   }

@@ -1,5 +1,6 @@
 // belayServer: the table of routes behind one web-standard fetch. It keeps no state that the store does not have.
 
+import { block } from "./http/block.ts";
 import { checkBody, checkQuery } from "./http/check-request.ts";
 import { commandId } from "./http/command-id.ts";
 import { readBody } from "./http/json-body.ts";
@@ -7,7 +8,7 @@ import { outgoingOf, sentTo } from "./http/pump.ts";
 import { Rates } from "./http/rate.ts";
 import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
 import { Router } from "./http/router.ts";
-import { block, Streams } from "./http/stream.ts";
+import { Streams } from "./http/stream.ts";
 import {
   checkForgery,
   checkHost,
@@ -17,12 +18,12 @@ import {
   preflight,
   safeHeaders,
 } from "./login/guard.ts";
-import { type Login, needRole } from "./login/login.ts";
+import { type Login, needRole, rolesOf } from "./login/login.ts";
 import { loginPage } from "./login/login-page.ts";
 import { newToken, TokenLogin } from "./login/token-login.ts";
 import { openapiOf } from "./openapi.ts";
 import { pageAt } from "./pages.ts";
-import { isBelayError, problemOf, problemResponse, ServerError } from "./problem.ts";
+import { isBelayError, type Problem, problemOf, problemResponse, ServerError } from "./problem.ts";
 import { asking } from "./routes/asking.ts";
 import { control } from "./routes/control.ts";
 import { reading } from "./routes/reading.ts";
@@ -91,11 +92,10 @@ class Server implements BelayServer {
     this.#login = this.token === undefined ? undefined : this.#tokenLogin(this.token);
     const onError = (error: unknown) => this.#log(error, "");
     this.#runners = new Runners({ runner: options.runner, work, maxTenants: options.maxTenants ?? 100, onError });
-    this.#streams = new Streams(options.maxStreams ?? 1000, (error) => {
-      const requestId = crypto.randomUUID();
-      if (!isBelayError(error)) this.#log(error, requestId);
-      return block("error", problemOf(error, requestId));
-    });
+    const { maxStreams: most = 1000 } = options;
+    // Without `auth` all streams are of one login.
+    const { maxStreamsPerUser = auth === undefined ? most : Math.ceil(most / 4) } = options;
+    this.#streams = new Streams({ most, mostOfUser: maxStreamsPerUser });
     this.#rates = new Rates(options.rate ?? { perSecond: 100, burst: 400 });
     this.#site = {
       selfApproval: options.selfApproval ?? true,
@@ -104,6 +104,7 @@ class Server implements BelayServer {
       openapi: () => this.openapi(),
       newId: () => crypto.randomUUID(),
       stream: (call, sources) => this.#stream(call, sources),
+      logOut: (request) => this.#logOut(request),
       storeAnswers: (withinMs) => this.#runners.answers(withinMs),
       ...(this.#login && { session: this.#login }),
       isDraining: () => this.#closing !== undefined,
@@ -149,18 +150,32 @@ class Server implements BelayServer {
   /** Never rejects: each failure is a problem. */
   async #answer(request: Request): Promise<Response> {
     const requestId = crypto.randomUUID();
-    let origin: string | undefined;
+    const known: { origin?: string | undefined; login?: Login } = {};
     try {
       checkHost(request, this.#guard);
-      origin = checkOrigin(request, this.#guard);
-      if (request.method === "OPTIONS") return preflight(origin);
-      return this.#finish(forMethod(request, await this.#route(request)), requestId, origin);
+      known.origin = checkOrigin(request, this.#guard);
+      if (request.method === "OPTIONS") return preflight(known.origin);
+      const response = await this.#route(request, (login) => (known.login = login));
+      return this.#finish(forMethod(request, response), requestId, known.origin);
     } catch (error) {
       const isOurs = error instanceof ServerError || isBelayError(error);
-      const response = problemResponse(error, requestId);
+      const response = problemResponse(problemOf(error, requestId), (problem) => this.#redacted(problem, known.login));
       if (!isOurs || response.status === 500) this.#log(error, requestId);
       const page = response.status === 401 && (request.headers.get("accept") ?? "").includes("text/html");
-      return this.#finish(page ? loginPage() : response, requestId, origin);
+      return this.#finish(page ? loginPage() : response, requestId, known.origin);
+    }
+  }
+
+  /** Returns the part of a problem that the login may see. Its words may quote a thread. */
+  #redacted(problem: Problem, login: Login | undefined): unknown {
+    if (login === undefined || login === NOBODY) return problem;
+    const { type, title, status, code, requestId } = problem;
+    const bare = { type, title, status, detail: title, code, hint: "", details: {}, requestId };
+    try {
+      return this.#site.redact(problem, login) ?? bare;
+    } catch (error) {
+      this.#log(error, requestId);
+      return bare;
     }
   }
 
@@ -172,7 +187,7 @@ class Server implements BelayServer {
     return response;
   }
 
-  async #route(request: Request): Promise<Response> {
+  async #route(request: Request, admitted: (login: Login) => void): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     const path = this.#pathOf(pathname);
     if (!path.startsWith("/v1/")) return this.#page(path, request);
@@ -181,8 +196,9 @@ class Server implements BelayServer {
     checkForgery(request);
     const login = route.role === "none" ? NOBODY : await this.#authenticate(request);
     if (login instanceof Response) return login;
+    admitted(login);
     // Requests without a login count by route: those that try tokens must not take their turns from probes.
-    this.#rates.take(JSON.stringify(login === NOBODY ? [route.name] : [login.tenant, login.user]));
+    this.#rates.take(login === NOBODY ? JSON.stringify([route.name]) : userOf(login));
     if (route.role !== "none" && route.role !== "any") needRole(login, route.role);
     const query = checkQuery(route, searchParams);
     const takesBody = route.method !== "GET";
@@ -245,14 +261,46 @@ class Server implements BelayServer {
   /** The runner is kept while the stream is open. */
   #stream(call: Call, sources: StreamSources): Response {
     if (this.#closing !== undefined) throw closing();
+    const { request, login } = call;
     const release = call.hold();
     try {
-      return this.#streams.open(call.request, sources, release);
+      return this.#streams.open(request, sources, {
+        user: userOf(login),
+        session: this.#login?.sessionOf(request),
+        isWelcome: async () => {
+          const now = await this.#authenticate(request);
+          return !(now instanceof Response) && isSame(now, login);
+        },
+        onError: (error) => {
+          const requestId = crypto.randomUUID();
+          if (!isBelayError(error)) this.#log(error, requestId);
+          return block("error", this.#redacted(problemOf(error, requestId), login));
+        },
+        onEnd: release,
+      });
     } catch (error) {
       release();
       throw error;
     }
   }
+
+  /** Ends the streams of the browser's session in this process. Returns the header that removes its cookie. */
+  #logOut(request: Request): string | undefined {
+    const session = this.#login?.sessionOf(request);
+    if (session !== undefined) this.#streams.drain(session);
+    return this.#login?.close(request);
+  }
+}
+
+function userOf({ tenant, user }: Login): string {
+  return JSON.stringify([tenant, user]);
+}
+
+/** True if both may see the same. */
+function isSame(a: Login, b: Login): boolean {
+  const rights = ({ tenant, user, groups = [], role }: Login) =>
+    JSON.stringify([tenant, user, groups, rolesOf({ role })]);
+  return rights(a) === rights(b);
 }
 
 /** Waits until all have settled, at most this long. No timer is left behind: it would keep the process alive. */

@@ -3,6 +3,7 @@
 
 import type { Runner } from "@belay/core";
 import type { Login, Role, SessionDoor } from "../login/login.ts";
+import type { Delta } from "./joined-text.ts";
 
 /** JSON Schema, written out. One with a `title` becomes a component of the OpenAPI document. */
 export type Schema = { readonly [keyword: string]: unknown };
@@ -37,15 +38,29 @@ export interface Site {
   /** Opens a stream of server-sent events. Throws TOO_MANY_STREAMS. */
   stream(call: Call, sources: StreamSources): Response;
   newId(): string;
+  /** Ends the session of a browser. Returns the header that removes its cookie; undefined without a login by token. */
+  logOut(request: Request): string | undefined;
   /** Resolves to false if the store does not answer in time. */
   storeAnswers(withinMs: number): Promise<boolean>;
   session?: SessionDoor;
 }
 
-/** Sources of one stream. Each yields ready text blocks until the signal fires. */
+/** The end of a stream that its feeds write to. */
+export interface Outlet {
+  /** Fires once the reader is gone, or the stream has ended. */
+  readonly signal: AbortSignal;
+  /** Writes ready blocks. Returns a promise if the stream is full, which resolves once it has room. */
+  write(words: string): Promise<void> | undefined;
+  /** Writes a piece of text. Pieces of one text that follow each other closely become one block. */
+  writeText(delta: Delta): Promise<void> | undefined;
+  /** Sends what is written, without waiting for more. */
+  flush(): void;
+}
+
+/** Sources of one stream. Each writes until the outlet's signal fires, and waits while the stream is full. */
 export interface StreamSources {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly feeds: readonly ((signal: AbortSignal) => AsyncIterable<string>)[];
+  readonly feeds: readonly ((outlet: Outlet) => Promise<void>)[];
 }
 
 export interface Reply {

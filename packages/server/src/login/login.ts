@@ -16,7 +16,7 @@ export interface Login {
   readonly role: Role | readonly Role[];
 }
 
-export function rolesOf({ role }: Login): readonly Role[] {
+export function rolesOf({ role }: Pick<Login, "role">): readonly Role[] {
   return typeof role === "string" ? [role] : role;
 }
 
@@ -38,5 +38,4 @@ export function needRole(login: Login, needed: Role): void {
 export interface SessionDoor {
   /** Returns the cookie for a right token; undefined for a wrong one. */
   open(request: Request, token: string): Promise<string | undefined>;
-  close(request: Request): string;
 }

@@ -33,7 +33,7 @@ export class TokenLogin implements SessionDoor {
       const right = scheme!.toLowerCase() === "bearer" && (await this.#isToken(token ?? ""));
       return right ? { user, role: "admin" } : undefined;
     }
-    const cookie = cookieOf(request, nameFor(request));
+    const cookie = this.sessionOf(request);
     return cookie !== undefined && (await this.#isCookie(cookie)) ? { user, role: "admin" } : undefined;
   }
 
@@ -46,6 +46,11 @@ export class TokenLogin implements SessionDoor {
 
   close(request: Request): string {
     return this.#cookie(request, "", 0);
+  }
+
+  /** Returns the cookie of the request, whether or not it counts. */
+  sessionOf(request: Request): string | undefined {
+    return cookieOf(request, nameFor(request));
   }
 
   #cookie(request: Request, value: string, seconds: number): string {

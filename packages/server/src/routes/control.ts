@@ -14,7 +14,8 @@ import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import { checkAnswers, checkSentAnswer, type Said } from "./four-eyes.ts";
-import { lookAt } from "./reading.ts";
+import { headOf } from "./head-of.ts";
+import { sentThread } from "./reading.ts";
 import {
   answer,
   anyObject,
@@ -94,7 +95,7 @@ function sending(verb: Verb, summary: string): AnyRoute {
     body: closed({ input }, ["input"]),
     answers: { 202: sent },
     async handle(call) {
-      await lookAt(call as Call, call.params.t!);
+      await headOf(call as Call, call.params.t!);
       const { runner, params, body } = call;
       const { id: key } =
         verb === "observe"
@@ -152,7 +153,7 @@ export const control: readonly AnyRoute[] = [
           caller(call),
         );
       }
-      return { status: 201, body: { thread: await lookAt(call as Call, threadId), run: place } };
+      return { status: 201, body: { thread: await sentThread(call as Call, threadId), run: place } };
     },
   }),
   route<{ title?: string | null; labels?: Record<string, string | null> }>({
@@ -167,9 +168,9 @@ export const control: readonly AnyRoute[] = [
     }),
     answers: { 200: look },
     async handle(call) {
-      await lookAt(call as Call, call.params.t!);
+      await headOf(call as Call, call.params.t!);
       await call.runner.label(call.params.t!, call.body, caller(call));
-      return { status: 200, body: await lookAt(call as Call, call.params.t!) };
+      return { status: 200, body: await sentThread(call as Call, call.params.t!) };
     },
   }),
   route({
@@ -180,7 +181,7 @@ export const control: readonly AnyRoute[] = [
     role: "admin",
     answers: { 204: null },
     async handle(call) {
-      await lookAt(call, call.params.t!);
+      await headOf(call, call.params.t!);
       await call.runner.delete(call.params.t!);
       return { status: 204 };
     },
@@ -245,7 +246,7 @@ export const control: readonly AnyRoute[] = [
     answers: { 202: started, 200: result },
     async handle(call) {
       const threadId = call.params.t!;
-      await lookAt(call as Call, threadId);
+      await headOf(call as Call, threadId);
       const { answers, ...options } = call.body ?? {};
       if (answers !== undefined) {
         needRole(call.login, "approver");
@@ -282,7 +283,7 @@ export const control: readonly AnyRoute[] = [
     bodyOptional: true,
     answers: { 200: receipt, 202: sent },
     async handle(call) {
-      await lookAt(call as Call, call.params.t!);
+      await headOf(call as Call, call.params.t!);
       const key = call.id ?? call.site.newId();
       const stopping = call.runner.interrupt(call.params.t!, { ...call.body, id: key, by: call.login.user });
       // A failure after the answer was sent is in the thread's facts.
@@ -301,7 +302,7 @@ export const control: readonly AnyRoute[] = [
     bodyOptional: true,
     answers: { 200: receipt, 202: sent },
     async handle(call) {
-      await lookAt(call as Call, call.params.t!);
+      await headOf(call as Call, call.params.t!);
       const parking = call.runner.pause(call.params.t!, { ...call.body, ...caller(call) });
       parking.catch(() => {});
       const parked = await within(call.waitMs ?? DEFAULT_STOP_WAIT_MS, parking);
@@ -320,9 +321,9 @@ export const control: readonly AnyRoute[] = [
     bodyOptional: true,
     answers: { 200: look },
     async handle(call) {
-      await lookAt(call as Call, call.params.t!);
+      await headOf(call as Call, call.params.t!);
       await call.runner.terminate(call.params.t!, { ...call.body, ...caller(call) });
-      return { status: 200, body: await lookAt(call as Call, call.params.t!) };
+      return { status: 200, body: await sentThread(call as Call, call.params.t!) };
     },
   }),
   sending("steer", "Adds input before the next model call. Nothing is stopped."),
@@ -336,7 +337,7 @@ export const control: readonly AnyRoute[] = [
     role: "operator",
     answers: { 204: null },
     async handle(call) {
-      await lookAt(call, call.params.t!);
+      await headOf(call, call.params.t!);
       if (await call.runner.withdraw(call.params.t!, call.params.id!)) return { status: 204 };
       throw new ServerError("INPUT_CONSUMED", `Thread ${call.params.t} has no waiting input ${call.params.id}.`);
     },
@@ -386,7 +387,7 @@ export const control: readonly AnyRoute[] = [
     body: closed({ node: text, graph: text, at: oneOf("before", "after"), stop: flag, when: anything }, ["node"]),
     answers: { 204: null },
     async handle(call) {
-      await lookAt(call as Call, call.params.t!);
+      await headOf(call as Call, call.params.t!);
       await call.runner.setBreakpoint(call.params.t!, { ...call.body, ...caller(call) });
       return { status: 204 };
     },

@@ -2,9 +2,10 @@
 
 import { emptyThread, foldThread } from "@belay/client";
 import type { Fact, Json, Look, Message, Part, ThreadFilter, ThreadItem } from "@belay/core";
-import { type AnyRoute, type Call, route } from "../http/route.ts";
+import { type AnyRoute, type Call, type Outlet, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
+import { headOf } from "./head-of.ts";
 import {
   anything,
   closed,
@@ -31,10 +32,15 @@ import { unknownThread } from "./unknown.ts";
 const limit = (most: number) => ({ type: "integer", minimum: 1, maximum: most });
 
 /** Returns the thread, or refuses an id that the tenant does not have. */
-export async function lookAt({ runner }: Call, threadId: string): Promise<Look> {
+async function lookAt({ runner }: Call, threadId: string): Promise<Look> {
   const found = await runner.look(threadId);
   if (found === undefined) throw unknownThread(threadId);
   return found;
+}
+
+/** Returns the thread as a client may see it. */
+export async function sentThread(call: Call, threadId: string): Promise<unknown> {
+  return sentLook(await lookAt(call, threadId));
 }
 
 function sentLook({ waiting, ...rest }: Look): unknown {
@@ -145,7 +151,7 @@ export const reading: readonly AnyRoute[] = [
       const threadId = params.t!;
       const sent = (each: Fact) => site.redact(sentEvent(each, threadId, true), login);
       if (request.headers.get("accept")?.includes("application/x-ndjson")) {
-        await lookAt(call as Call, threadId);
+        await headOf(call as Call, threadId);
         return exported(factsAfter(call as Call, threadId, query.after ?? 0), sent);
       }
       const most = query.limit ?? 200;
@@ -169,7 +175,7 @@ export const reading: readonly AnyRoute[] = [
     async handle(call) {
       const { params, query, request, site } = call;
       const threadId = params.t!;
-      const { head } = await lookAt(call as Call, threadId);
+      const head = await headOf(call as Call, threadId);
       const cursor = readCursor(request.headers.get("last-event-id")) ?? query.after;
       const tail = query.tail === undefined ? 0 : Math.max(0, head - query.tail);
       const reset = cursor !== undefined && cursor > head;
@@ -178,8 +184,8 @@ export const reading: readonly AnyRoute[] = [
       return site.stream(call as Call, {
         headers: { "x-belay-head": String(head) },
         feeds: [
-          (signal) => threadFeed(call as Call, feed, signal),
-          ...(query.changes ? [(signal: AbortSignal) => changeFeed(call as Call, signal)] : []),
+          (outlet) => threadFeed(call as Call, feed, outlet),
+          ...(query.changes ? [(outlet: Outlet) => changeFeed(call as Call, outlet)] : []),
         ],
       });
     },
@@ -193,7 +199,7 @@ export const reading: readonly AnyRoute[] = [
     answers: { 200: null },
     streams: "text/event-stream",
     async handle(call) {
-      return call.site.stream(call, { feeds: [(signal) => changeFeed(call, signal)] });
+      return call.site.stream(call, { feeds: [(outlet) => changeFeed(call, outlet)] });
     },
   }),
   route({
@@ -239,7 +245,7 @@ export const reading: readonly AnyRoute[] = [
     role: "viewer",
     answers: { 200: page(waiting) },
     async handle(call) {
-      const { waiting: items } = sentLook(await lookAt(call, call.params.t!)) as Look;
+      const { waiting: items } = (await sentThread(call, call.params.t!)) as Look;
       return { status: 200, body: { items } };
     },
   }),
@@ -254,7 +260,7 @@ export const reading: readonly AnyRoute[] = [
     async handle(call) {
       const { params, site, login } = call;
       const index = /^\d{1,4}$/.test(params.part!) ? Number(params.part) : -1;
-      await lookAt(call, params.t!);
+      await headOf(call, params.t!);
       for await (const each of factsWithFile(call, params.t!, params.message!)) {
         const part = partsOf(site.redact(each, login))?.[index];
         if (part?.type === "file" && "base64" in part.data) return fileResponse(part, part.data.base64);
@@ -282,7 +288,7 @@ export const reading: readonly AnyRoute[] = [
     role: "viewer",
     answers: { 200: page(rule) },
     async handle(call) {
-      await lookAt(call, call.params.t!);
+      await headOf(call, call.params.t!);
       return { status: 200, body: { items: await call.runner.rules({ threadId: call.params.t! }) } };
     },
   }),

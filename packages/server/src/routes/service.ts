@@ -90,7 +90,7 @@ export const service: readonly AnyRoute[] = [
     role: "none",
     answers: { 204: null },
     async handle({ site, request }) {
-      const cookie = site.session?.close(request);
+      const cookie = site.logOut(request);
       return { status: 204, ...(cookie !== undefined && { headers: { "set-cookie": cookie } }) };
     },
   }),

@@ -1,9 +1,12 @@
 // The feeds of the streams: the events of a thread from a cursor on, and hints over all threads.
 
 import type { BelayEvent } from "@belay/core";
-import type { Call } from "../http/route.ts";
-import { block } from "../http/stream.ts";
+import { block } from "../http/block.ts";
+import type { Delta } from "../http/joined-text.ts";
+import type { Call, Outlet } from "../http/route.ts";
 import { may } from "../login/login.ts";
+import { isBelayError } from "../problem.ts";
+import { headOf } from "./head-of.ts";
 import { sentEvent } from "./sent-value.ts";
 
 export interface FeedOptions {
@@ -41,6 +44,10 @@ function isFact({ type }: Pick<BelayEvent, "type">): boolean {
   return Object.hasOwn(FACTS, type);
 }
 
+function isText(event: BelayEvent): event is Delta {
+  return event.type === "text-delta" || event.type === "reasoning-delta";
+}
+
 const blocks = new WeakMap<BelayEvent, string>();
 
 /** All readers of a thread get the same event: it is written out once. */
@@ -55,29 +62,55 @@ function sharedBlock(event: BelayEvent, threadId: string, id: number | undefined
 /** Text as it streams. It comes in pieces: words that `redact` would cut are not to be seen in any one of them. */
 const PIECES: readonly string[] = ["text-delta", "reasoning-delta", "tool-input-delta"] satisfies BelayEvent["type"][];
 
-export async function* threadFeed(
+export async function threadFeed(
   { runner, site, login }: Call,
   { threadId, after, head, reset, drafts }: FeedOptions,
-  signal: AbortSignal,
-): AsyncIterable<string> {
+  outlet: Outlet,
+): Promise<void> {
   const pieces = !site.redacts || may(login, "admin");
-  if (reset) yield block("reset", { head });
-  let live = after >= head;
-  if (live) yield block("live", { head });
-  for await (const event of runner.events(threadId, { after, signal })) {
-    const fact = isFact(event);
-    if (!fact && (!drafts || (!pieces && PIECES.includes(event.type)))) continue;
-    const id = fact ? event.seq : undefined;
-    if (site.redacts) {
-      const sent = site.redact(sentEvent(event, threadId), login);
-      if (sent !== undefined) yield block(event.type, sent, id);
-    } else yield sharedBlock(event, threadId, id);
-    if (live || !fact || event.seq < head) continue;
+  let live = false;
+  const replayed = () => {
     live = true;
-    yield block("live", { head });
+    const full = outlet.write(block("live", { head }));
+    // The reader has waited for all that is on record: it need not wait for what comes next.
+    outlet.flush();
+    return full;
+  };
+  if (reset) outlet.write(block("reset", { head }));
+  if (after >= head) replayed();
+  for await (const event of runner.events(threadId, { after, signal: outlet.signal })) {
+    const full = write(event);
+    // The events end by themselves once the reader is gone.
+    if (full !== undefined) await full;
+    if (!live && event.seq >= head && isFact(event)) await replayed();
+    // A reader sees at once that a run begins, waits or ends.
+    else if (live && event.type === "state") outlet.flush();
+  }
+  const left = outlet.signal.aborted ? undefined : await headLeft();
+  if (left !== undefined) outlet.write(block("reset", { head: left }));
+
+  /** The events end when the thread is deleted, or the runner is closed: then there is no head. */
+  async function headLeft(): Promise<number | undefined> {
+    try {
+      return await headOf({ runner }, threadId);
+    } catch (error) {
+      return isBelayError(error) && error.code === "THREAD_UNKNOWN" ? 0 : undefined;
+    }
+  }
+
+  function write(event: BelayEvent): Promise<void> | undefined {
+    if (isText(event) && !site.redacts) return drafts ? outlet.writeText(event) : undefined;
+    const fact = isFact(event);
+    if (!fact && (!drafts || (!pieces && PIECES.includes(event.type)))) return undefined;
+    const id = fact ? event.seq : undefined;
+    if (!site.redacts) return outlet.write(sharedBlock(event, threadId, id));
+    const sent = site.redact(sentEvent(event, threadId), login);
+    return sent === undefined ? undefined : outlet.write(block(event.type, sent, id));
   }
 }
 
-export async function* changeFeed({ runner }: Call, signal: AbortSignal): AsyncIterable<string> {
-  for await (const change of runner.changes({ signal })) yield block(change.type, change);
+export async function changeFeed({ runner }: Call, outlet: Outlet): Promise<void> {
+  for await (const change of runner.changes({ signal: outlet.signal })) {
+    await outlet.write(block(change.type, change));
+  }
 }

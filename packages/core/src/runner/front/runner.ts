@@ -488,7 +488,10 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return withdraw(this.#setup, this.#key(threadId), id);
   }
 
-  /** Returns the facts of a thread after any cursor, then live events, in any process. Ends with `signal`, or when the runner is closed. */
+  /**
+   * Returns the facts of a thread after any cursor, then live events, in any process. Ends with `signal`, when the runner is closed,
+   * or when the thread is deleted.
+   */
   events(threadId: string, options: EventOptions = {}): AsyncIterable<BelayEvent> {
     this.#sessions.refuseIfClosed();
     return this.#sessions.reader(threadId, options);

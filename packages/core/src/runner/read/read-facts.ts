@@ -30,15 +30,15 @@ export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment"> |
   return last && decode(row.threadId, last, () => null).at(-1);
 }
 
-/** Returns the facts after `after`, as they were when they were live. `saw` gets the row of the same moment. */
+/** Returns the facts after `after`, as they were when they were live. `saw` gets the row of the same moment, if there is one. */
 export async function readFacts(
   store: Store,
   key: ThreadKey,
   after: number,
-  saw?: (row: ThreadRow) => void,
+  saw?: (row: ThreadRow | undefined) => void,
 ): Promise<readonly Fact[]> {
   const read = await factsAndRow(store, key, after);
-  if (read !== undefined) saw?.(read.row);
+  saw?.(read?.row);
   return read?.facts ?? [];
 }
 

@@ -6,7 +6,8 @@ import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
 import type { PauseType } from "../../lifecycle.ts";
 import type { Finish, Message, Usage } from "../../message.ts";
-import type { Feed, Reader } from "./feed.ts";
+import type { Feed } from "./feed.ts";
+import type { Reader } from "./reader.ts";
 
 /** The run and the segment of a result. */
 export interface RunPlace {

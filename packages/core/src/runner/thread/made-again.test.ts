@@ -6,7 +6,18 @@ import { runInNewContext } from "node:vm";
 import { eachStore, gate, history, openKit, settle, toolOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../clock.ts";
-import { agent, type Clock, createRunner, humanInput, jsonSchema, respond, type Store, tool } from "../../index.ts";
+import { isFact } from "../../event.ts";
+import {
+  agent,
+  type BelayEvent,
+  type Clock,
+  createRunner,
+  humanInput,
+  jsonSchema,
+  respond,
+  type Store,
+  tool,
+} from "../../index.ts";
 import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
 
 /** A moment passes with each thread that is made. */
@@ -18,6 +29,13 @@ function moments(): { clock: Clock; pass: () => void } {
       skew += 1_000;
     },
   };
+}
+
+/** Reads to the end. */
+async function eventsOf(events: AsyncIterable<BelayEvent>): Promise<readonly BelayEvent[]> {
+  const all: BelayEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
 }
 
 const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Who?")));
@@ -36,6 +54,33 @@ async function stale(store: Store, first: readonly ScriptedTurn[], second: reado
 }
 
 describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", ({ make }) => {
+  it("F3: readers of the first one end, and get no fact of the second", async () => {
+    const store = await make();
+    const { clock, pass } = moments();
+    const first = await openKit(["one"], { store, clock });
+    const elsewhere = await openKit(["um", "dois"], { store, clock });
+    // One reader was there before the thread, and one joins at its end.
+    const early = elsewhere.runner.events("thread");
+    const readings = [eventsOf(early)];
+    await first.session.run("secret").result;
+    const { head } = (await first.runner.look("thread"))!;
+    readings.push(eventsOf(first.runner.events("thread", { after: head })), eventsOf(first.runner.events("thread")));
+    await settle();
+    await first.session.close();
+    await first.runner.delete("thread");
+    pass();
+    const again = await elsewhere.runner.open("thread");
+    await again.run("uno").result;
+    await again.run("dos").result;
+    const [whole, tail, here] = await Promise.all(readings);
+    expect(whole!.filter(isFact).map(({ seq }) => seq)).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+    expect(here!.filter(isFact).map(({ seq }) => seq)).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+    expect(tail).toEqual([]);
+    expect(JSON.stringify([whole, here])).not.toContain("uno");
+    await first.runner.close();
+    await elsewhere.runner.close();
+  });
+
   it.each([
     ["as long", ["uno"]],
     ["longer", ["uno", "dos"]],
