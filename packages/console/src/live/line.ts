@@ -152,8 +152,10 @@ class Line {
         case "change":
           this.#hint((JSON.parse(data) as { threadId: string }).threadId, store);
           break;
-        case "error":
-          return this.#lost(new Problem(0, JSON.parse(data) as Record<string, unknown>));
+        case "error": {
+          const said = JSON.parse(data) as { readonly status: number };
+          throw new Problem(said.status, said);
+        }
         case "bye":
           return this.#lost(asProblem(new Error("bye")));
         default:

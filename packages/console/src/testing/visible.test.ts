@@ -111,6 +111,8 @@ test("a card that vanishes says why: it turns in place, and keeps the focus", as
   await page.getByRole("heading", { name: /^Withdrawn/ }).waitFor();
   expect(await page.getByRole("heading", { name: "Which room on Thursday?" }).count()).toBe(1);
   expect(await page.getByRole("button", { name: "Answer", exact: true }).count()).toBe(0);
+  // Its row fades out of the list meanwhile.
+  await page.locator(".is-leaving").waitFor({ state: "detached" });
   expect(await violations(page)).toEqual([]);
 });
 
