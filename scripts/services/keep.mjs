@@ -9,14 +9,23 @@ import { fileURLToPath } from "node:url";
 
 const MOST_MS = 30_000;
 
-/** Returns a free port. */
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-      server.close(() => resolve(port));
-    });
+/**
+ * Returns a free port. It is below those that systems give out by themselves: while its server is not up yet, or is down, no
+ * other program takes it by chance.
+ * @returns {Promise<number>}
+ */
+export async function freePort() {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+/** @returns {Promise<boolean>} */
+function isFree(/** @type {number} */ port) {
+  return new Promise((resolve) => {
+    const server = createServer().on("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
 
