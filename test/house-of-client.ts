@@ -7,7 +7,7 @@ const line = ["request", "events", "hints"];
 export const clientArrows: Record<string, readonly string[]> = {
   given: [],
   request: ["given"],
-  events: ["request"],
+  events: ["given", "request"],
   hints: ["request", "events"],
   inbox: line,
   thread: line,

@@ -25,16 +25,18 @@ function open(bytes: Uint8Array, signal: AbortSignal | null | undefined): Respon
   );
 }
 
-/** Reads a stream in the background; returns its events so far. */
+/** Reads a stream in the background; returns its events so far, and the errors of its line. */
 function read(fetching: typeof fetch, gone: AbortController, options: StreamOptions = {}) {
   const said: string[] = [];
+  const errors: unknown[] = [];
   const thread = connect({ url: "http://127.0.0.1:1", fetch: fetching }).open("t");
   const reading = (async () => {
     for await (const event of thread.events({ ...options, signal: gone.signal })) {
       said.push(event.type === "connection" ? event.state : event.type);
+      if (event.type === "connection" && event.error !== undefined) errors.push(event.error);
     }
   })();
-  return { said, reading };
+  return { said, errors, reading };
 }
 
 test("a line that never answers is given up, and the stream connects again", async () => {
@@ -54,17 +56,21 @@ test("a line that never answers is given up, and the stream connects again", asy
   await reading;
 });
 
-test("a server that ends each line with an error is asked ever less often", async () => {
+test("a server that ends each line with an error is asked ever less often, and the reader gets the error", async () => {
   let lines = 0;
-  const block = new TextEncoder().encode('retry: 1000\n\nevent: error\ndata: {"code":"JOURNAL_CORRUPT"}\n\n');
+  const problem = { status: 500, code: "JOURNAL_CORRUPT", detail: "Thread t cannot be read." };
+  const block = new TextEncoder().encode(`retry: 1000\n\nevent: error\ndata: ${JSON.stringify(problem)}\n\n`);
   const fetching: typeof fetch = async (_, init) => {
     lines++;
     return open(block, init?.signal);
   };
   const gone = new AbortController();
-  const { reading } = read(fetching, gone);
+  const { said, errors, reading } = read(fetching, gone);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(lines).toBeLessThan(10);
+  expect(said.slice(0, 4)).toEqual(["connecting", "open", "lost", "connecting"]);
+  expect(errors[0]).toMatchObject({ status: 500, code: "JOURNAL_CORRUPT", message: "Thread t cannot be read." });
+  expect(errors).toHaveLength(lines);
   gone.abort();
   await reading;
 });

@@ -1,12 +1,14 @@
 // Streams that survive a lost line: read by fetch, continued from the last fact, never thrown for a network error.
 
 import type { BelayEvent, SessionState } from "@belay/core";
-import { errorOf, type Line, on, type RequestError, sleep } from "./request.ts";
+import { given } from "./given.ts";
+import { errorOf, type Line, on, RequestError, sleep } from "./request.ts";
 
-/** The state of the line to the server. `closed` is final: the server refused, with the reason in `error`. */
+/** The state of the line to the server. `closed` is final: the server refused. */
 export interface ConnectionEvent {
   readonly type: "connection";
   readonly state: "connecting" | "open" | "lost" | "closed";
+  /** Why the line is closed or lost, if the server said so: a thread that cannot be read, for example. */
   readonly error?: RequestError;
 }
 
@@ -75,6 +77,7 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
     const deaf = on(signal, "abort", stop);
     const unwatch = restHidden ? onHidden(stop) : undefined;
     let watch: ReturnType<typeof setTimeout> | undefined;
+    let error: RequestError | undefined;
     const heard = () => {
       clearTimeout(watch);
       watch = setTimeout(stop, SILENCE_MS);
@@ -90,14 +93,16 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
       if (!response.ok || response.body === null) throw await errorOf(response);
       yield { type: "connection", state: "open" };
       for await (const { id, event, data } of blocksOf(response.body, heard)) {
-        if (event === "bye" || event === "error") break;
+        if (event === "error") throw new RequestError((data as { status: number }).status, data);
+        if (event === "bye") break;
         fails = 0;
         if (id !== undefined) after = Number(id);
         if (event === "reset") after = undefined;
         yield (event === "live" || event === "reset" ? { type: event, ...data } : data) as StreamEvent;
       }
-    } catch {
-      // A lost line, or a server that is away.
+    } catch (reason) {
+      // A lost line, a server that is away, or one that says why it ends the line.
+      if (reason instanceof RequestError) error = reason;
     } finally {
       clearTimeout(watch);
       unwatch?.();
@@ -105,7 +110,7 @@ export async function* follow(line: Line, path: string, options: StreamOptions):
       reading.abort();
     }
     if (signal?.aborted) return;
-    yield { type: "connection", state: "lost" };
+    yield { type: "connection", state: "lost", ...given({ error }) };
     const wait = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** fails++) * (0.8 + Math.random() * 0.4);
     await sleep(restHidden && page.document?.hidden ? UNTIL_WAKE_MS : wait, signal, onWake);
   }

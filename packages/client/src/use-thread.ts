@@ -28,9 +28,10 @@ function threadStore(belay: Client, threadId: string): PageStore<ThreadSnapshot>
         .events({ after, changes: true, restHidden: true, signal: gone.signal })) {
         const now = store.get();
         if (isThreadEvent(event)) store.set({ ...now, view: foldThread(now.view, event) });
-        else if (event.type === "connection") store.set({ ...now, connection: event.state, error: event.error });
+        else if (event.type === "connection")
+          store.set({ ...now, connection: event.state, error: event.error ?? now.error });
         else if (event.type === "reset") store.set({ ...now, view: emptyThread, live: false });
-        else if (event.type === "live") store.set({ ...now, live: true });
+        else if (event.type === "live") store.set({ ...now, live: true, error: undefined });
       }
     };
     void read();
