@@ -404,4 +404,22 @@ describe.each(eachStore)("many at once ($name)", ({ make }) => {
       expect([ran, kit.requests.length, kit.problems()]).toEqual([["pay 1"], 2, []]);
     }
   });
+
+  test("V2: a resume() beside an answer that another process has taken under the same id begins", async () => {
+    for (let delay = 0; delay < 8; delay++) {
+      const { tools, ran } = paying();
+      const store = await make();
+      const kit = await waiting(["a"], { store, tools });
+      const { id } = requestOf(kit, "a");
+      const other = await openKit([], { store, tools });
+      expect(await other.session.answer(id, approve(), { id: "x" })).toEqual({ open: 0 });
+      await until(() => !threadOf(other.session).isWriting);
+      const again = kit.session.answer(id, approve(), { id: "x" });
+      for (let i = 0; i < delay; i++) await Promise.resolve();
+      const run = kit.session.resume();
+      expect(await again).toEqual({ open: 0 });
+      expect(await run.result).toMatchObject({ status: "completed" });
+      expect(ran).toEqual(["pay 1"]);
+    }
+  });
 });

@@ -540,7 +540,8 @@ export class Tenure {
   async precede(next: Tenure): Promise<void> {
     this.next = next;
     await this.over;
-    if (isSignal(this.command)) return next.start();
+    // Nothing ran: it was a stop, or its command was refused, or taken before by another process.
+    if (isSignal(this.command) || this.state === undefined) return next.start();
     const result = await this.run.result;
     const isOver = result.status === "terminated" || (result.status === "interrupted" && !saysSomething(next.command));
     if (next.#stops.signal.stop === undefined || !isOver) return next.start();
