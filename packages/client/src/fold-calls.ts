@@ -40,7 +40,10 @@ export function endCall(next: NextView, fact: FactOf<"tool-end">): void {
   changeCall(next, callId, (call) => ({ ...call, phase: "ended", outcome, output, endedAt: at }), fact);
   changeAgent(next, fact, (agent) => (agent.group.includes(callId) ? showResults(agent, callsOf(next, agent)) : agent));
   // Calls of agents inside it can run no more.
-  closeCalls(next, "synthetic", at, ({ path }) => path.startsWith(`${address}/`));
+  const isInside = ({ path }: AgentView) => path.startsWith(`${address}/`);
+  if (!next.agents.some(isInside)) return;
+  closeCalls(next, "synthetic", at, isInside);
+  next.agents = next.agents.map((agent) => (isInside(agent) ? { ...agent, over: true } : agent));
 }
 
 export function lateCall(next: NextView, fact: FactOf<"tool-late">): void {

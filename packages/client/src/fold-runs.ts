@@ -28,7 +28,7 @@ export function startRun(next: NextView, fact: FactOf<"run-start">): void {
 export function startChild(next: NextView, fact: FactOf<"run-start">): void {
   const { runPath, agentName, at, input, fresh } = fact;
   changeAgent(next, fact, (agent) => ({
-    ...begun(fresh ? newAgent(runPath, agentName, at) : agent, at, agentName),
+    ...begun(fresh || agent.over ? newAgent(runPath, agentName, at) : agent, at, agentName),
     ...given({ input }),
   }));
 }

@@ -12,6 +12,7 @@ import {
   type Message,
   memoryStore,
   messageText,
+  sequential,
   tool,
 } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
@@ -155,6 +156,19 @@ test("L2: agents inside calls have their own history", async () => {
   ]);
   expect(view.calls).toMatchObject([{ tool: "inner", outcome: "ok" }]);
   await runner.close();
+});
+
+test("L2: an agent deep inside a call begins with an empty history in the same call of the next run", async () => {
+  const store = memoryStore();
+  const inner = agent({ name: "inner", model: scriptedModel(["First.", "Second."]) });
+  const line = agentTool(sequential({ name: "line", agents: [inner] }));
+  const call = (id: string) => [{ call: "line", id, args: { request: "Speak." } }];
+  const kit = await openKit([call("a"), "Done.", call("b"), "Done."], { store, tools: [line] });
+  await kit.session.run("Go.").result;
+  await kit.session.run("Again.").result;
+  const { agents } = fold(await factsOf(store));
+  const deep = agents.find(({ path }) => path.endsWith("inner"))!;
+  expect(words(deep.messages)).toEqual(["user: Speak.", "assistant: Second."]);
 });
 
 test("S4: calls that a stop held are held; new input closes them as not executed", async () => {

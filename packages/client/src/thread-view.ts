@@ -249,6 +249,8 @@ export interface AgentView {
   readonly pending: readonly Message[];
   /** The seq of its last answer. Drafts from before it are void. */
   readonly answered: number;
+  /** The call that it ran in has ended: at the next call with that address it begins with an empty history. */
+  readonly over?: true;
 }
 
 /** The part of the view that is not on record yet. It is lost on reload and differs between readers. */
