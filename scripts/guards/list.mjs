@@ -294,7 +294,7 @@ const tenureAtRest = inFile(`${runner}/thread/tenure.ts`, stops, {
     "this.#over || isSignal(this.command)) return undefined;",
     "this.#over) return undefined;",
   ],
-  "a run that waits for a stop begins": ["if (isSignal(this.command)) return next.start();", ""],
+  "a run that waits for a stop begins": ["if (isSignal(this.command) || ", "if ("],
   "a stop at rest takes no rows": ["    if (!isStop) {\n", "    {\n"],
 });
 

@@ -37,6 +37,7 @@ export const tenures = [
       "thread/remote-stop.test",
       "thread/lifecycle",
       "thread/answer-races",
+      "thread/answer-resume",
       "front/send-by-worker",
     ],
     {
@@ -52,6 +53,10 @@ export const tenures = [
       "rows that waited are read": ["if (this.#drive!.writer.mail) await this.#mailbox.look();", ""],
       "a run waits for no other run": ['if (state.state === "running") {\n      throw', "if (false) {\n      throw"],
       "a refusal counts for the present thread": ["(row.head === head && !openOnly)", "true"],
+      "a run waits for no result of a command that began nothing": [
+        " || this.state === undefined) return next",
+        ") return next",
+      ],
     },
   ),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
@@ -97,6 +102,7 @@ export const untried = [
       "thread/remote-stop.test",
       "thread/lifecycle",
       "thread/answer-races",
+      "thread/answer-resume",
       "front/send-by-worker",
     ],
     {
