@@ -100,7 +100,7 @@ export class Streams {
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          // What the feeds write first goes out together with the first line.
+          // The first line waits for the first blocks of the feeds, and is written with them.
           let [gathered, flushedAt] = ["retry: 1000\n\n", performance.now()];
           let text: JoinedText | undefined;
           const settle = () => {

@@ -1,4 +1,4 @@
-// What a thread's feed writes to its stream, in which order, and what it sends at once.
+// The blocks that the feed of a thread writes to its stream: their order, and which of them are sent at once.
 
 import type { BelayEvent } from "@belay/core";
 import { expect, test } from "vitest";
