@@ -20,6 +20,7 @@ import {
   readStop,
   type SendOptions,
   type SteerOptions,
+  sentStop,
 } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import type { InputMail, ResumeMail, StopMail, StopVerb } from "./mail.ts";
@@ -40,6 +41,8 @@ export type SignalCommand = Base & {
   readonly stop: Stop;
   /** With the run and the segment that it is for, if it is for one. */
   readonly options: InterruptOptions;
+  /** True if it has met its segment at work, and is not on record yet: if that has ended, it is one of the stops that ended it. */
+  readonly joins?: true;
 };
 
 type Inputs = ReturnType<typeof readInput>;
@@ -153,7 +156,10 @@ export function beginsSegment(command: Command): command is SegmentCommand {
  * interrupt.
  */
 export function isKept(command: Command): boolean {
-  return command.id !== undefined || (command.do === "terminate" && command.options.by !== undefined);
+  if (command.id !== undefined) return true;
+  return (
+    isSignal(command) && (command.joins || (command.do === "terminate" && command.options.by !== undefined)) === true
+  );
 }
 
 const readSignal: Readonly<Record<StopVerb, (options: InterruptOptions, now: number, most: number) => Stop>> = {
@@ -195,6 +201,12 @@ export function aimedAt(command: SignalCommand, { runId, segment }: Aim): Signal
 
 /** The segment that a thread is in, or was in last. */
 export type Aim = Pick<InterruptOptions, "runId" | "segment">;
+
+/** Returns the row that holds a stop for this segment. */
+export function stopRow({ do: verb, key, options }: SignalCommand, { runId = "", segment = 0 }: Aim, at: number): Row {
+  const mail: StopMail = { do: verb, runId, segment, options: sentStop(options) };
+  return { key, kind: "stop", body: JSON.stringify(mail), at };
+}
 
 /** Reads the command in a `stop` row. A newer release may send options that this one refuses: stop all the same. */
 export function signalIn({ do: verb = "stop", options }: StopMail, key: string, now: number): SignalCommand {

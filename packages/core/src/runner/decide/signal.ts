@@ -56,19 +56,15 @@ function judgeEnd(thread: ThreadState, { do: verb, options }: SignalCommand): vo
   move(state === "running" ? "paused" : state, "terminated");
 }
 
-/** Returns the facts for one more stop that led to the present pause; none if the thread has moved on. */
-export function joinedFacts(state: ThreadState, command: SignalCommand, place: FramePlace): readonly Fact[] {
-  const isSame = state.state === "paused" && !isStale(command.options, place) && !state.taken?.has(command.key);
-  return isSame ? [commandFact(place, command)] : [];
-}
-
+/** A stop with an id, or of another process, is recorded also if it has nothing to stop. */
 function metNothing(state: ThreadState, command: SignalCommand, place: FramePlace): readonly Fact[] {
   const refusal = belayError("INVALID_STATE", {
     threadId: state.threadId,
     state: state.state,
     action: verbOf(command),
   });
-  if (command.id === undefined || state.head === 0) throw refusal;
-  const fact = commandFact(place, command, refusal);
+  if ((command.id === undefined && !command.joins) || state.head === 0) throw refusal;
+  const isJoined = command.joins && !isStale(command.options, place);
+  const fact = commandFact(place, command, isJoined ? undefined : refusal);
   return state.state === "paused" ? [fact, samePause(place, state)] : [fact];
 }

@@ -13,7 +13,10 @@ export function presentIn({ run, state }: Pick<ThreadState, "run" | "state">): P
   return { runId: run?.id, segment: run?.segment ?? 0, state };
 }
 
-export function isStale({ runId, segment }: GuardOptions, present: Pick<Present, "runId" | "segment">): boolean {
+export function isStale(
+  { runId, segment }: GuardOptions,
+  present: Partial<Pick<Present, "runId" | "segment">>,
+): boolean {
   return (runId !== undefined && runId !== present.runId) || (segment !== undefined && segment !== present.segment);
 }
 

@@ -1,6 +1,6 @@
-// How a process waits for another one: for the owner of a thread to take a command that was sent to it. A stop, which may also
-// find that the thread has moved on, waits by the same `watched`.
+// How a process waits for another one: for the owner of a thread to take a command that was sent to it.
 
+import type { Fact } from "../../event.ts";
 import { decode, type Line } from "../../journal/codec.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
@@ -20,15 +20,21 @@ export interface Patience {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits until the command with this key is on record after `head`, or no process has the thread. Resolves to false if that took too long. */
+/**
+ * Waits until the command with this key is on record after `head`, until a fact after it `isOver`, or until no process has the
+ * thread. Resolves to false if that took too long.
+ */
 export function untilTaken(
   setup: Setup,
   key: ThreadKey,
   command: string,
   head: number,
-  patience: Patience = {},
+  { isOver = () => false, ...patience }: Patience & { readonly isOver?: (fact: Fact) => boolean } = {},
 ): Promise<boolean> {
-  return until(setup, key, head, patience, (lines) => isTaken(key, lines, command));
+  const ends = (fact: Fact) => isTaken(fact, command) || isOver(fact);
+  return until(setup, key, head, patience, (lines) =>
+    lines.some((line) => decode(key.threadId, line, () => null).some(ends)),
+  );
 }
 
 /** Waits until no process has the thread. Resolves to false if that took too long. */
@@ -62,9 +68,8 @@ async function until(
 }
 
 /** An owner of the release before records it in the answer itself. */
-function isTaken({ threadId }: ThreadKey, lines: readonly Line[], command: string): boolean {
-  const facts = lines.flatMap((line) => decode(threadId, line, () => null));
-  return facts.some((fact) => (fact.type === "command" || fact.type === "request-answered") && fact.key === command);
+function isTaken(fact: Fact, key: string): boolean {
+  return (fact.type === "command" || fact.type === "request-answered") && fact.key === key;
 }
 
 /** `come` resolves when something was written since it was last asked, or when it is time to look again. */

@@ -268,7 +268,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not read
    * Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is
    * sent.
    */
-  async function answered(then: readonly ScriptedTurn[] = ["done"], takenBack = async () => {}) {
+  async function answered(then: readonly ScriptedTurn[] = ["done"], moved = async () => {}) {
     const store = await make();
     const [begun, go] = [gate(), gate()];
     const pay = toolOf(
@@ -286,16 +286,17 @@ describe.each(eachStore)("a stop from another runner that the owner did not read
     ];
     const owner = await openKit([turn, ...then], { tools: [pay], store });
     await owner.session.run("go").result;
+    let isSent = false;
     const slow = wrapStore(store, {
       async send(thread, command) {
         go.open();
         await until(async () => (await store.load(thread))?.row.lease === undefined);
+        isSent = true;
         return store.send(thread, command);
       },
-      async withdraw(thread, command) {
-        const withdrawn = await store.withdraw(thread, command);
-        await takenBack();
-        return withdrawn;
+      async append(...given) {
+        if (isSent) await moved();
+        return store.append(...given);
       },
     });
     const other = await openKit([], { tools: [pay], store: slow });
@@ -325,10 +326,12 @@ describe.each(eachStore)("a stop from another runner that the owner did not read
   it.each(["runner", "session"])(
     "S2: a stop that came too late for its segment withdraws no request of the next one, by a %s",
     async (by) => {
-      const takenBack = async () => {
-        await owner.session.resume({ answers: { [second.id]: approve() } }).result;
+      let resumed: Promise<unknown> | undefined;
+      const moved = async () => {
+        resumed ??= owner.session.resume({ answers: { [second.id]: approve() } }).result;
+        await resumed;
       };
-      const { store, owner, other, second } = await answered([[{ call: "pay", id: "r" }], "done"], takenBack);
+      const { store, owner, other, second } = await answered([[{ call: "pay", id: "r" }], "done"], moved);
       const stopped = by === "runner" ? other.runner.interrupt("thread") : other.session.interrupt();
       expect(await stopped).toMatchObject({ accepted: false, segment: 1 });
       expect(await store.requests("default")).toHaveLength(1);

@@ -5,23 +5,24 @@
 //    before. A later segment is deliberate (S2). A termination is for the thread.
 // 3. The first accepted receipt counts. A stop that arrives while a pause is being appended is for the requests that the pause
 //    leaves open.
+// 4. A stop that was sent, and that its owner did not read, is decided at rest: that append consumes the row, and fences the owner.
 
-import type { Clock } from "../../clock.ts";
-import { type BelayError, belayError } from "../../error.ts";
+import { belayError } from "../../error.ts";
+import { isRequest } from "../../interrupt/interrupt.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import { type Aim, aimedAt, isSignal, type SignalCommand } from "../decide/command.ts";
+import { type Aim, aimedAt, isSignal, type SignalCommand, stopRow } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { read, type StopMail } from "../decide/mail.ts";
 import { bestOf, nothingStopped } from "../decide/receipt.ts";
-import { joinedFacts } from "../decide/signal.ts";
 import { isStale, refuseIfStale } from "../decide/stale.ts";
 import { endOf, loadThread } from "../read/read-facts.ts";
+import { untilFree, untilTaken } from "../read/until-taken.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { folded, recorded } from "./outcome.ts";
-import { stopElsewhere } from "./stop-elsewhere.ts";
 import type { Tenure } from "./tenure.ts";
 
-/** How long a stop waits for a resume that was asked for before it: the store need not answer at all. */
+/** How long a stop waits for the resumes that were asked for before it: the store need not answer at all. */
 const BEGIN_MS = 1_000;
 
 /** A stop on its way. */
@@ -30,65 +31,77 @@ interface Order {
   command: SignalCommand;
   /** The segment that it has met first. */
   aim?: Aim;
-  /** The runs and resumes that were asked for before it and have not begun. */
-  readonly ahead: Promise<void>[];
   /** The receipts of the work in this process that it has met. */
   readonly met: Promise<Receipt>[];
-  isSent: boolean;
-  isOnRecord: boolean;
 }
 
 /** Applies a stop, a pause or a termination, wherever the thread is. Resolves to the receipt when that is on record. */
 export async function signal(door: Door, command: SignalCommand): Promise<Receipt> {
-  const ahead = command.do === "terminate" ? [] : [...door.ahead()];
-  const order: Order = { door, command, ahead, met: [], isSent: false, isOnRecord: false };
+  const order: Order = { door, command, met: [] };
+  const ahead = command.do === "terminate" ? [] : door.ahead();
+  if (ahead.length > 0) await letBegin(order, ahead);
   for (;;) {
     const { thread } = door;
-    const isHere = thread !== undefined && (thread.isWriting || ahead.length > 0 || !thread.isElsewhere);
+    const isHere = thread !== undefined && (thread.isWriting || !thread.isElsewhere);
     const found = (isHere ? await here(order, thread) : undefined) ?? (await there(order));
     if (found === undefined) continue;
-    const receipt = found.accepted ? found : await bestOf(order.met, found);
-    if (receipt.accepted && command.id !== undefined && !order.isOnRecord) await putOnRecord(order, receipt);
+    const receipt = await bestOf(order.met, found);
     const late = door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? [];
     return late.length === 0 ? receipt : { ...receipt, late: [...receipt.late, ...late] };
   }
 }
 
-/** Stops the thread in this process. Resolves to undefined if another process has it, or if its work ended before it read the stop. */
-async function here(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
-  const { command, ahead, met } = order;
-  const { tenure, running } = thread;
-  const at = running?.run ?? thread.standing;
-  if (ahead.length > 0 && running === undefined && command.options.segment !== at.segment) {
-    // The resume ahead of it begins another segment. Answered calls end at once. An earlier stop is for the segment before.
-    if (command.do === "stop" && tenure !== undefined && !isSignal(tenure.command)) met.push(tenure.stop(command));
-    await begun(ahead, thread.setup.clock);
-    return here(order, thread);
+/** Waits until the runs and resumes ahead of a stop have begun, or were refused: it is for the segment that they begin. */
+async function letBegin({ door, command, met }: Order, ahead: readonly Promise<void>[]): Promise<void> {
+  const { clock } = door.setup;
+  let timer: unknown;
+  const late = new Promise<"late">((resolve) => (timer = clock.setTimeout(() => resolve("late"), BEGIN_MS)));
+  for (const begun of ahead) {
+    const { thread } = door;
+    const isAimed = thread !== undefined && command.options.segment === thread.standing.segment;
+    if (isAimed || thread?.running !== undefined) break;
+    // Answered calls end at once. An earlier stop is for the segment before.
+    const tenure = command.do === "stop" ? thread?.tenure : undefined;
+    if (tenure !== undefined && !isSignal(tenure.command)) met.push(tenure.stop(command));
+    if ((await Promise.race([begun, late])) === "late") break;
   }
-  if (command.do === "terminate") thread.refuseIfClosed();
-  return tenure === undefined ? atRest(order, thread) : underWay(order, thread, tenure, at);
+  clock.clearTimeout(timer);
 }
 
-/** Stops a tenure. Resolves to undefined if it ended before it read the stop. */
-async function underWay(order: Order, thread: LiveThread, tenure: Tenure, at: Aim): Promise<Receipt | undefined> {
+/** Stops the thread in this process. Resolves to undefined if it has to be looked at in the store. */
+function here(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
+  if (order.command.do === "terminate") thread.refuseIfClosed();
+  const { tenure } = thread;
+  return tenure === undefined ? atRest(order, thread) : underWay(order, thread, tenure);
+}
+
+/** Stops a tenure. Resolves to undefined if it ended before it read the stop, or left requests open. */
+async function underWay(order: Order, thread: LiveThread, tenure: Tenure): Promise<Receipt | undefined> {
   const { command } = order;
-  const known = settled(
-    order,
-    { runId: at.runId, segment: at.segment, state: thread.state },
-    () => tenure.state ?? thread.recall.now(),
-  );
+  const { runId, segment } = thread.running?.run ?? thread.standing;
+  const present = { runId, segment, state: thread.state };
+  const known = settled(order, present, () => tenure.state ?? thread.recall.now());
   if (known !== undefined) return known;
-  if (tenure.hasMissed(command.key)) return nothingAt(order, at);
-  const receipt = await tenure.stop(command);
-  if (command.do === "terminate" ? thread.state === "terminated" : receipt.accepted) return receipt;
-  order.met.push(Promise.resolve(receipt));
+  if (tenure.hasMissed(command.key)) return nothingAt(order, present);
+  const stopped = tenure.stop(command);
+  const receipt = await stopped;
+  const isDone =
+    command.do === "terminate" ? thread.state === "terminated" : receipt.accepted && !leavesRequests(command, thread);
+  if (isDone && receipt.accepted) await putOnRecord(order, thread, receipt);
+  if (isDone) return receipt;
+  order.met.push(stopped);
   aim(order, tenure.state === undefined ? thread.standing : receipt);
   return undefined;
 }
 
-/** Stops a thread at rest by one append. Resolves to undefined if another process has it. */
+/** True if the stop came too late for the pause that it met: requests are open that it withdraws. */
+function leavesRequests({ do: verb, stop }: SignalCommand, { standing }: LiveThread): boolean {
+  return verb === "stop" && !stop.keepsRequests && standing.interrupts.some(isRequest);
+}
+
+/** Stops a thread at rest by one append. Resolves to undefined if it has to be looked at again. */
 async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
-  const tenure = thread.startAtRest(order.command);
+  const tenure = thread.startAtRest(order.command, order.command.joins);
   const opened = await tenure.opening;
   // A thread that was deleted may have been made again under the same name.
   if (thread.isGone && order.door.thread !== thread) return undefined;
@@ -98,13 +111,12 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   // The segment that it met first, unless its caller named another one. The thread may have moved on since.
   const isAimed = options.runId !== undefined || options.segment !== undefined || thread.standing.runId === undefined;
   aim(order, isAimed ? thread.standing : command.options);
-  if ("known" in opened) return recorded(thread, command, opened.known);
-  if ("facts" in opened) return tenure.receipt;
+  if ("known" in opened) return onRecord(order, opened.known);
+  // One that joins an earlier stop has the receipt of that.
+  if ("facts" in opened) return command.joins ? undefined : tenure.receipt;
   const { code } = opened.refusal;
-  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT") return undefined;
-  const meetsNothing =
-    command.do === "terminate" ? order.isSent && thread.state === "terminated" : code === "INVALID_STATE";
-  if (meetsNothing) return nothingAt(order, thread.standing);
+  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT" || code === "INPUT_WITHDRAWN") return undefined;
+  if (code === "INVALID_STATE" && command.do !== "terminate") return nothingAt(order, thread.standing);
   throw opened.refusal;
 }
 
@@ -112,57 +124,52 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
 async function there(order: Order): Promise<Receipt | undefined> {
   const { door } = order;
   const { setup, key } = door;
+  const { store, clock } = setup;
   // Read in the tick of the call: the stop is for the present segment.
-  const loaded = await loadThread(setup.store, key, order.command.id === undefined ? "rest" : undefined);
+  const loaded = await loadThread(store, key, isRead(order.command) ? undefined : "rest");
   if (loaded === undefined && door.thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
   const at: Aim = endOf(loaded) ?? {};
   const command = aim(order, at);
-  const { state } = loaded.row;
+  const { state, head } = loaded.row;
   const known = settled(order, { ...at, state }, () => folded(key.threadId, loaded.lines));
   if (known !== undefined || door.thread?.isWriting) return known;
-  order.isSent = true;
-  const { receipt, isOnRecord } = await stopElsewhere(setup, key, command, loaded.row, at);
-  order.isOnRecord = isOnRecord;
-  return command.do === "terminate" ? undefined : receipt;
-}
-
-/** Waits until the first resume ahead of a stop has begun or was refused. A store need not answer at all: a second at most. */
-async function begun(ahead: Promise<void>[], clock: Clock): Promise<void> {
-  let timer: unknown;
-  const isLate = new Promise<void>((resolve) => {
-    timer = clock.setTimeout(() => {
-      ahead.length = 0;
-      resolve();
-    }, BEGIN_MS);
-  });
-  await Promise.race([ahead.shift(), isLate]);
-  clock.clearTimeout(timer);
+  // A paused thread with an owner runs answered calls, which a pause leaves alone.
+  if (state !== "running" && (state !== "paused" || command.do === "pause")) {
+    if (command.do !== "terminate") return nothingAt(order, at);
+    await untilFree(setup, key, {});
+    return undefined;
+  }
+  const row = loaded.commands.find((each) => each.key === command.key);
+  if (row === undefined) await store.send(key, stopRow(command, at, clock.now()));
+  // Sent before under the same id, for a segment that is over.
+  else if (isStale(read<StopMail>(key, row), at)) return nothingAt(order, at);
+  order.command = { ...command, joins: true };
+  await untilTaken(setup, key, command.key, head, { isOver: (fact) => isStale(command.options, fact) });
+  return undefined;
 }
 
 /** Puts a stop with an id on record that joined another one when that was written, or nearly: it hits nothing that comes later. */
-async function putOnRecord({ door, command }: Order, { runId, segment }: Receipt): Promise<void> {
-  const options = { ...command.options, runId, segment };
-  const record = async (thread: LiveThread) => {
-    // An answer, or another stop, that waited for this one may come to nothing.
-    for (let { tenure } = thread; tenure !== undefined && !tenure.mayCallModel; { tenure } = thread) {
-      if (tenure.state !== undefined && !isSignal(tenure.command)) break;
-      await (isSignal(tenure.command) ? tenure.over : tenure.opening);
-    }
-    if (thread.isWriting || takenIn(command, () => thread.recall.now()) !== undefined) return;
-    await thread.append((place, state) => joinedFacts(state, { ...command, options }, place));
-  };
-  for (let isRefused = true; isRefused; ) {
-    isRefused = await door.here(record).then(
-      () => false,
-      ({ code }: BelayError) => code === "STORE_CONFLICT",
-    );
+async function putOnRecord({ command }: Order, thread: LiveThread, { runId, segment }: Receipt): Promise<void> {
+  if (command.id === undefined) return;
+  // An answer, or another stop, that waited for this one may come to nothing.
+  for (let { tenure } = thread; tenure !== undefined && !tenure.mayCallModel; { tenure } = thread) {
+    if (tenure.state !== undefined && !isSignal(tenure.command)) return;
+    await (isSignal(tenure.command) ? tenure.over : tenure.opening);
   }
+  if (thread.isWriting || thread.recall.now().taken?.has(command.key)) return;
+  await thread.startAtRest({ ...aimedAt(command, { runId, segment }), joins: true }).opening;
 }
 
-/** Returns the place on record of a stop with an id. Others are read nowhere. */
-function takenIn({ id, key }: SignalCommand, read: () => ThreadState): Taken | undefined {
-  return id === undefined ? undefined : read().taken?.get(key);
+/** Returns the receipt of a stop that is on record. One that was sent is for the segment that it was sent to. */
+async function onRecord(order: Order, taken: Taken): Promise<Receipt> {
+  const { door, command } = order;
+  return command.joins && taken.refused !== undefined ? nothingAt(order, taken) : recorded(door, command, taken);
+}
+
+/** True if the command may be on record. The keys of others are read nowhere. */
+function isRead({ id, joins }: SignalCommand): boolean {
+  return id !== undefined || joins === true;
 }
 
 /** Aims the stop at the first segment that it meets. */
@@ -179,14 +186,14 @@ function aim(order: Order, { runId, segment }: Aim): SignalCommand {
 function settled(
   order: Order,
   { runId, segment = 0, state }: Aim & { readonly state: string },
-  read: () => ThreadState,
+  stateNow: () => ThreadState,
 ): Promise<Receipt> | undefined {
   const { door, command } = order;
-  const { do: verb, options } = command;
-  const taken = takenIn(command, read);
-  if (taken !== undefined) return recorded(door, command, taken);
-  if (verb === "terminate") refuseIfStale(door.key.threadId, options, { runId, segment, state });
-  return isStale(options, { runId, segment }) ? Promise.resolve(nothingAt(order, { runId, segment })) : undefined;
+  const taken = isRead(command) ? stateNow().taken?.get(command.key) : undefined;
+  if (taken !== undefined) return onRecord(order, taken);
+  if (command.do === "terminate") refuseIfStale(door.key.threadId, command.options, { runId, segment, state });
+  const isMissed = isStale(command.options, { runId, segment });
+  return isMissed ? Promise.resolve(nothingAt(order, { runId, segment })) : undefined;
 }
 
 /** The receipt of a stop that met nothing: in its segment, or in the present one. */
