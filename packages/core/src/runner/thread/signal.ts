@@ -25,6 +25,9 @@ import type { Tenure } from "./tenure.ts";
 /** How long a stop waits for the resumes that were asked for before it: the store need not answer at all. */
 const BEGIN_MS = 1_000;
 
+/** The refusals of a stop by which another process was first. */
+const MOVED: ReadonlySet<string> = new Set(["THREAD_BUSY", "STORE_CONFLICT", "INPUT_WITHDRAWN"]);
+
 /** A stop on its way. */
 interface Order {
   readonly door: Door;
@@ -44,10 +47,7 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
     const { thread } = door;
     const isHere = thread !== undefined && (thread.isWriting || !thread.isElsewhere);
     const found = (isHere ? await here(order, thread) : undefined) ?? (await there(order));
-    if (found === undefined) continue;
-    const receipt = await bestOf(order.met, found);
-    const late = door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? [];
-    return late.length === 0 ? receipt : { ...receipt, late: [...receipt.late, ...late] };
+    if (found !== undefined) return bestOf(order.met, found);
   }
 }
 
@@ -115,7 +115,7 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   // One that joins an earlier stop has the receipt of that.
   if ("facts" in opened) return command.joins ? undefined : tenure.receipt;
   const { code } = opened.refusal;
-  if (code === "THREAD_BUSY" || code === "STORE_CONFLICT" || code === "INPUT_WITHDRAWN") return undefined;
+  if (MOVED.has(code)) return undefined;
   if (code === "INVALID_STATE" && command.do !== "terminate") return nothingAt(order, thread.standing);
   throw opened.refusal;
 }
@@ -199,5 +199,6 @@ function settled(
 /** The receipt of a stop that met nothing: in its segment, or in the present one. */
 function nothingAt(order: Order, at: Aim): Receipt {
   const { runId, segment } = order.aim ?? at;
-  return nothingStopped(runId, runId === undefined ? undefined : segment);
+  const late = [...(order.door.thread?.behind ?? [])];
+  return { ...nothingStopped(runId, runId === undefined ? undefined : segment), late };
 }

@@ -27,8 +27,6 @@ export class Stops {
   /** The commands to record with the end. */
   readonly #commands: { readonly key: string; readonly by: string; readonly refusal: BelayError | undefined }[] = [];
   #deadline: { readonly due: number; readonly timer: unknown } | undefined;
-  /** True if pause(), or a stop that keeps requests, left some open, as of the append that records the end. */
-  #keeps = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -73,9 +71,7 @@ export class Stops {
     else this.signal.haltAt(mode);
     if (force) this.signal.force();
     if (timeoutMs !== undefined) this.#escalateAfter(timeoutMs);
-    // The pause is already being appended: this stop is for the requests that the pause leaves open.
-    const isTooLate = this.#keeps && !stop.keepsRequests;
-    return isTooLate ? this.receipt.then((receipt) => ({ ...receipt, accepted: false })) : this.receipt;
+    return this.receipt;
   }
 
   #merge(stop: Stop, now: boolean): Stop {
@@ -145,10 +141,8 @@ export class Stops {
     const intent = this.#intent === "close" ? letGo : this.#intent;
     // A stop that keeps requests, and finds some, is recorded as a pause.
     if (isAsked && asked?.keepsRequests) {
-      this.#keeps = true;
       return { intent, asked: undefined, kept: asked, pausedBy: asked.by, by, commands };
     }
-    this.#keeps = isAsked && asked === undefined && this.#pausedBy !== undefined;
     return { intent, asked, kept: undefined, pausedBy: this.#pausedBy, by, commands };
   }
 
