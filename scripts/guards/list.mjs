@@ -223,56 +223,66 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   "a stop keeps the aim of its tenure": ["aim(order, isAimed ? thread.standing : command.options);", ""],
   "a stop is aimed at a run on record": [" || thread.standing.runId === undefined;", ";"],
   "a stop after a resume is for its segment": [
-    "tenure !== undefined && !isSignal(tenure.command)) met",
-    "tenure !== undefined) met",
+    "tenure === undefined || isSignal(tenure.command) ?",
+    "tenure === undefined ?",
   ],
   "a joined stop waits for a tenure that comes to nothing": [
     "await (isSignal(tenure.command) ? tenure.over : tenure.opening);",
-    "break;",
+    "return;",
   ],
-  "a resume ahead begins first": ["ahead.length > 0 && running === undefined &&", "false &&"],
-  "answered calls end at once": ["met.push(tenure.stop(command));", "{}"],
-  "a stop does not wait for ever": ["ahead.length = 0;\n      resolve();", ""],
-  "a stop for another segment misses": ["return isStale(options, { runId, segment }) ? ", "return false ? "],
+  "a resume ahead begins first": ["if (ahead.length > 0) await letBegin(order, ahead);", ""],
+  "answered calls end at once": ["if (stopped !== undefined) met.push(stopped);", ""],
+  "a stop does not wait for ever": ["Promise.race([begun, late])", "Promise.race([begun])"],
+  "a stop for another segment misses": ["if (isStale(command.options, at)) return", "if (false) return"],
   "a termination for another segment is refused": [
-    'if (verb === "terminate") refuseIfStale(',
+    'if (command.do === "terminate") refuseIfStale(',
     "if (false) refuseIfStale(",
   ],
-  "a missed stop is not sent again": ["if (tenure.hasMissed(command.key)) return", "if (false) return"],
   "a termination is for the whole thread": [
     'command.do === "terminate" ? thread.state === "terminated" : receipt.accepted',
     "receipt.accepted",
   ],
-  "a termination of a closed session": ['if (command.do === "terminate") thread.refuseIfClosed();', ""],
+  "a stop that came too late for a pause looks again": [" && !leavesRequests(command, thread);", ";"],
+  "a termination of a closed session": ['if (order.command.do === "terminate") thread.refuseIfClosed();', ""],
   "a thread that is not there": ["if (loaded === undefined && door.thread === undefined) throw", "if (false) throw"],
   "a thread made again is another one": [
     "if (thread.isGone && order.door.thread !== thread) return",
     "if (false) return",
   ],
-  "an id on record has its receipt": ["  if (taken !== undefined) return recorded(door, command, taken);", ""],
-  "a stop that met nothing is no error": ["  if (meetsNothing) return", "  if (false) return"],
-  "a termination by row is over": ['order.isSent && thread.state === "terminated"', "false"],
-  "a thread that is busy is elsewhere": ['code === "THREAD_BUSY" || code', "code"],
-  "a joined stop is put on record": [
-    "if (receipt.accepted && command.id !== undefined && !order.isOnRecord) await putOnRecord(order, receipt);",
-    "",
+  "an id on record has its receipt": ["return taken && onRecord(order, taken);", "return undefined;"],
+  "a stop that met nothing is no error": [
+    'if (code === "INVALID_STATE" && command.do !== "terminate") return',
+    "if (false) return",
   ],
-  "the first accepted receipt counts": ["await bestOf(order.met, found)", "found"],
-  "calls left behind here are listed": [
-    "door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? []",
-    "[] as string[]",
+  "a thread that is busy is elsewhere": ['["THREAD_BUSY", "STORE', '["STORE'],
+  "a joined stop is put on record": ["if (isDone && receipt.accepted) await putOnRecord(order, thread, receipt);", ""],
+  "the first accepted receipt counts": ["return bestOf(order.met, found);", "return found;"],
+  "calls left behind here are listed": ["[...(order.door.thread?.behind ?? [])]", "[] as string[]"],
+  "a stop that was sent joins the stops of its segment": ["{ ...command, joins: true };\n", "command;\n"],
+  "a stop that was sent and missed has the segment that it was sent to": [
+    "command.joins && taken.refused !== undefined ?",
+    "false ?",
   ],
+  "a stop does not wait for the end of a later segment": ["isStale(command.options, fact) }", "false }"],
 });
 
 const atRest = inFile(`${runner}/decide/signal.ts`, stops, {
   "a stop that keeps requests withdraws none": ["asked.keepsRequests || isStale", "isStale"],
   "a stop for another segment": ["asked.keepsRequests || isStale(options, place)", "asked.keepsRequests"],
-  "a stop that met nothing is remembered": ["if (command.id === undefined || state.head === 0) throw", "throw"],
+  "a stop that met nothing is remembered": [
+    "if ((command.id === undefined && !command.joins) || state.head === 0) throw",
+    "throw",
+  ],
   "a stop that met nothing leaves the pause": [
     'state.state === "paused" ? [fact, samePause(place, state)] : [fact]',
     "[fact]",
   ],
   "a stale termination is refused": ["refuseIfStale(threadId, options,", "void (threadId, options,"],
+  "a stop that joins is not refused": [
+    "commandFact(place, command, isJoined ? undefined : refusal)",
+    "commandFact(place, command, refusal)",
+  ],
+  "a termination that joins another one is not refused": [" || command.joins);", ");"],
   "a thread ends once": ['move(state === "running" ? "paused" : state, "terminated");', ""],
 });
 
@@ -305,10 +315,11 @@ const take = inFile(
     "a refusal is proved": ["if (!hasSubject(drive.state, command)) {", "if (false) {"],
     "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
     "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
-    "a stop by row is for one segment": ["options : mail, this.#place);", "options : {}, this.#place);"],
-    "a termination by row is for the thread": [
-      'isStale(command.do === "terminate" ? command.options : mail,',
-      "isStale(mail,",
+    "a stop is for one segment": ["if (isStale(options, this.#place) || ", "if ("],
+    "a missed stop is not sent again": ["|| this.#stops.hasMissed(key)) {", ") {"],
+    "a missed stop with an id is on record": [
+      "if (isKept(command)) this.#stops.record(",
+      "if (false) this.#stops.record(",
     ],
     "answered calls run past a pause": ["const own = isParked ?", "const own = false ?"],
   },

@@ -154,7 +154,7 @@ export const untried = [
         "new Promise<undefined>(() => {})]",
       ],
       "a row that was taken back is not applied": ["isWithdrawn = byRow && !", "isWithdrawn = false && !"],
-      "a stop by row is not for an ended tenure": ["if (!isMissed && !this.#over) void", "if (!isMissed) void"],
+      "a row is not for an ended tenure": ["    if (this.#over) return;\n    if (isSignal", "    if (isSignal"],
       "a stop meets the run that waits": ["const next = this.next?.stop(command);", "const next = undefined;"],
       "a drain lets approved calls run": ["this.mayCallModel ? this.#stops.drain() :", "true ? this.#stops.drain() :"],
       "a close meets the run that waits": ["this.next?.close(stop), ", ""],

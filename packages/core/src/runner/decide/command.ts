@@ -41,7 +41,10 @@ export type SignalCommand = Base & {
   readonly stop: Stop;
   /** With the run and the segment that it is for, if it is for one. */
   readonly options: InterruptOptions;
-  /** True if it has met its segment at work, and is not on record yet: if that has ended, it is one of the stops that ended it. */
+  /**
+   * True if it has met its segment at work, and is not on record yet, as that of every row. If the segment has ended since, it
+   * is one of the stops that ended it.
+   */
   readonly joins?: true;
 };
 
@@ -209,12 +212,13 @@ export function stopRow({ do: verb, key, options }: SignalCommand, { runId = "",
 }
 
 /** Reads the command in a `stop` row. A newer release may send options that this one refuses: stop all the same. */
-export function signalIn({ do: verb = "stop", options }: StopMail, key: string, now: number): SignalCommand {
+export function signalIn({ do: verb = "stop", options, ...aim }: StopMail, key: string, now: number): SignalCommand {
   const by = typeof options?.by === "string" ? options.by : "user";
+  const base = { do: verb, key, by, joins: true } as const;
   try {
-    return { do: verb, key, by, options, stop: readSignal[verb](options, now, Number.POSITIVE_INFINITY) };
+    return aimedAt({ ...base, options, stop: readSignal[verb](options, now, Number.POSITIVE_INFINITY) }, aim);
   } catch {
-    return { do: verb, key, by, options: {}, stop: readStop({ by }, now) };
+    return aimedAt({ ...base, options: {}, stop: readStop({ by }, now) }, aim);
   }
 }
 

@@ -26,9 +26,9 @@ export type AtRest = Pick<
 export function signalFacts(state: ThreadState, given: SignalCommand, at: AtRest): readonly Fact[] {
   const { place } = at;
   const command = aimedAt(given, place);
-  // A termination may have joined a stop. If the thread is over, each of them is refused in its own way.
-  if (at.intent === "terminate" && (command.do === "terminate" || state.state !== "terminated"))
-    judgeEnd(state, command);
+  // A stop that a termination has joined, and a termination that joins another one, may find the thread over.
+  const isOver = state.state === "terminated" && (command.do !== "terminate" || command.joins);
+  if (at.intent === "terminate" && !isOver) judgeEnd(state, command);
   else if (stopAtRest(state, command, at) === undefined) return metNothing(state, command, place);
   const waiting = { how: "stopped", facts: [], calls: waitingCalls(state), partialText: "", attempt: 1 } as const;
   const rest = { kept: undefined, pausedBy: undefined, halts: [], mayCallModel: true, from: Number.POSITIVE_INFINITY };

@@ -1,4 +1,4 @@
-import { gate, heldStore, history, listen, openKit, said, settle, type ToolOptions } from "@belay/testkit";
+import { factsOf, gate, heldStore, history, listen, openKit, said, settle, type ToolOptions } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type BelayEvent, createRunner, jsonSchema, memoryStore, tool } from "../../index.ts";
 import { fakeClock } from "../../testing/index.ts";
@@ -113,6 +113,23 @@ describe("guards of a stop, and its receipt", () => {
       segment: 2,
     });
     expect(await second.result).toMatchObject({ status: "interrupted", segment: 2 });
+  });
+
+  test("V2: one with an id that is for an earlier segment is on record: sent again, it hits no later one", async () => {
+    const kit = await openKit([talking[0], talking[0]]);
+    kit.session.run("hi");
+    await settle();
+    await kit.session.interrupt();
+    kit.session.resume();
+    await settle();
+    expect(await kit.session.interrupt({ id: "late", segment: 1 })).toMatchObject({ accepted: false });
+    expect(await kit.session.interrupt({ id: "late" })).toMatchObject({ accepted: false });
+    expect(kit.session.state).toBe("running");
+    await kit.session.interrupt();
+    const facts = await factsOf(kit.store);
+    expect(facts.filter(({ type }) => type === "command")).toMatchObject([
+      { key: "stop:late", refused: { code: "STALE" } },
+    ]);
   });
 
   test("S2: one that meets the run's last append is too late: completed, and not accepted", async () => {

@@ -1,4 +1,4 @@
-import { eachStore, factsOf, gate, heldStore, listen, openKit, until } from "@belay/testkit";
+import { eachStore, factsOf, gate, heldStore, listen, openKit, paying, pays, toolOf, until } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 
 const key = { tenant: "default", threadId: "thread" };
@@ -41,5 +41,38 @@ describe.each(eachStore)("a stop from another runner that joins one, on $name", 
     await owner.session.interrupt();
     const commands = (await factsOf(inner)).filter((fact) => fact.type === "command");
     expect(commands).toMatchObject([{ key: "stop:x" }]);
+  });
+
+  it("S9: a stop that meets one which keeps requests, as that is being appended, withdraws them from its pause", async () => {
+    const [closing, go] = [gate(), gate()];
+    const inner = await make();
+    const store = heldStore(inner, {
+      before: async (_, { state, release }) => {
+        if (state !== "paused" || !release) return;
+        closing.open();
+        await go.opened;
+      },
+    });
+    const begun = gate();
+    const stuck = toolOf("stuck", () => {
+      begun.open();
+      return new Promise(() => {});
+    });
+    const tools = [...paying().tools, stuck];
+    const owner = await openKit([[{ call: "stuck", id: "s" }, ...pays("a")]], { tools, store });
+    const run = owner.session.run("go");
+    await begun.opened;
+    await until(() => owner.session.interrupts.length === 1);
+    const kept = owner.session.interrupt({ requests: "keep", graceMs: 0 });
+    await closing.opened;
+    const other = await openKit([], { tools, store: inner, threadId: "elsewhere" });
+    const stopped = other.runner.interrupt("thread");
+    await until(async () => (await inner.load(key))?.commands.length === 1);
+    go.open();
+    expect(await kept).toMatchObject({ runId: run.runId });
+    expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
+    expect(await stopped).toMatchObject({ accepted: true, runId: run.runId, notStarted: ["a"] });
+    expect(await inner.requests("default")).toEqual([]);
+    expect(await owner.runner.look("thread")).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 });

@@ -62,7 +62,8 @@ async function letBegin({ door, command, met }: Order, ahead: readonly Promise<v
     if (isAimed || thread?.running !== undefined) break;
     // Answered calls end at once. An earlier stop is for the segment before.
     const tenure = command.do === "stop" ? thread?.tenure : undefined;
-    if (tenure !== undefined && !isSignal(tenure.command)) met.push(tenure.stop(command));
+    const stopped = tenure === undefined || isSignal(tenure.command) ? undefined : tenure.stop(command);
+    if (stopped !== undefined) met.push(stopped);
     if ((await Promise.race([begun, late])) === "late") break;
   }
   clock.clearTimeout(timer);
@@ -82,8 +83,8 @@ async function underWay(order: Order, thread: LiveThread, tenure: Tenure): Promi
   const present = { runId, segment, state: thread.state };
   const known = settled(order, present, () => tenure.state ?? thread.recall.now());
   if (known !== undefined) return known;
-  if (tenure.hasMissed(command.key)) return nothingAt(order, present);
   const stopped = tenure.stop(command);
+  if (stopped === undefined) return nothingAt(order, present);
   const receipt = await stopped;
   const isDone =
     command.do === "terminate" ? thread.state === "terminated" : receipt.accepted && !leavesRequests(command, thread);
@@ -134,6 +135,7 @@ async function there(order: Order): Promise<Receipt | undefined> {
   const { state, head } = loaded.row;
   const known = settled(order, { ...at, state }, () => folded(key.threadId, loaded.lines));
   if (known !== undefined || door.thread?.isWriting) return known;
+  if (isStale(command.options, at)) return nothingAt(order, at);
   // A paused thread with an owner runs answered calls, which a pause leaves alone.
   if (state !== "running" && (state !== "paused" || command.do === "pause")) {
     if (command.do !== "terminate") return nothingAt(order, at);
@@ -179,21 +181,16 @@ function aim(order: Order, { runId, segment }: Aim): SignalCommand {
   return order.command;
 }
 
-/**
- * Returns the receipt of a stop that is on record, or that is for another segment than the present one. A termination for
- * another segment is refused with STALE.
- */
+/** Returns the receipt of a stop that is on record. A termination for another segment than the present one is refused with STALE. */
 function settled(
   order: Order,
   { runId, segment = 0, state }: Aim & { readonly state: string },
   stateNow: () => ThreadState,
 ): Promise<Receipt> | undefined {
   const { door, command } = order;
-  const taken = isRead(command) ? stateNow().taken?.get(command.key) : undefined;
-  if (taken !== undefined) return onRecord(order, taken);
   if (command.do === "terminate") refuseIfStale(door.key.threadId, command.options, { runId, segment, state });
-  const isMissed = isStale(command.options, { runId, segment });
-  return isMissed ? Promise.resolve(nothingAt(order, { runId, segment })) : undefined;
+  const taken = isRead(command) ? stateNow().taken?.get(command.key) : undefined;
+  return taken && onRecord(order, taken);
 }
 
 /** The receipt of a stop that met nothing: in its segment, or in the present one. */

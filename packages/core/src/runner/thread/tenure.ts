@@ -24,11 +24,11 @@ import {
   aimedAt,
   beginsSegment,
   type Command,
+  isKept,
   isSignal,
   type OpeningCommand,
   type SignalCommand,
   signalCommand,
-  signalIn,
 } from "../decide/command.ts";
 import {
   type Context,
@@ -51,7 +51,6 @@ import {
   resultOf,
 } from "../decide/ending.ts";
 import { turnEnd } from "../decide/facts.ts";
-import type { StopMail } from "../decide/mail.ts";
 import { placeIn } from "../decide/place-in.ts";
 import { type Prepare, preparing } from "../decide/prepare.ts";
 import type { Prepared } from "../decide/prepared.ts";
@@ -151,9 +150,8 @@ export class Tenure {
     this.#mailbox = new Mailbox(
       store,
       host.key,
-      (mail, key) => this.#stopByRow(mail, key),
       () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
-      (command) => void this.take(command, true).catch(() => {}),
+      (command) => this.#takeRow(command),
       (damage) => report({ place: this.#place, desk: host.setup }, damage),
     );
     if (isSignal(asked.command)) void this.#stops.take(asked.command);
@@ -438,17 +436,11 @@ export class Tenure {
     this.#mailbox.deliver([command]);
   }
 
-  /**
-   * Takes a stop, a pause or a termination of another process. A stop and a pause are for one segment; if that is over, they
-   * have no effect (S2). A termination is for the thread, unless its caller named a segment.
-   */
-  #stopByRow(mail: StopMail, key: string): void {
-    const { runId, segment } = mail;
-    const command = signalIn(mail, key, this.#host.setup.clock.now());
-    const { threadId } = this.#place;
-    const isMissed = isStale(command.do === "terminate" ? command.options : mail, this.#place);
-    this.#stops.record(key, command.by, isMissed ? belayError("STALE", { threadId, runId, segment }) : undefined);
-    if (!isMissed && !this.#over) void this.stop(command);
+  /** Takes a command of another process. A stop acts at once. */
+  #takeRow(command: Command): void {
+    if (this.#over) return;
+    if (isSignal(command)) void this.stop(command);
+    else void this.take(command, true).catch(() => {});
   }
 
   /** The receipt that all of its stops share. */
@@ -459,11 +451,6 @@ export class Tenure {
   /** True while it reads the rows that are sent to the thread. */
   get readsRows(): boolean {
     return this.#unwatch !== undefined;
-  }
-
-  /** Returns true if the stop with this key was for an earlier segment. Sent again, it is not for this one either. */
-  hasMissed(key: string): boolean {
-    return this.#stops.hasMissed(key);
   }
 
   /** Returns true if unconsumed commands waited at the last append, or inputs have arrived since. */
@@ -506,13 +493,23 @@ export class Tenure {
     return runReply(agent, frame);
   }
 
-  /** Takes a stop, a pause or a termination: it meets the calls and a run that waits for them. All callers get the same receipt. */
-  stop(command: SignalCommand): Promise<Receipt> {
-    // Answered calls run to their end: their thread is paused already. After a stop at rest, a run was asked for: it is for that.
-    const isForNext = command.do === "stop" && this.next !== undefined && isSignal(this.command);
-    const isParked = isForNext || (command.do === "pause" && !this.mayCallModel);
-    if (isForNext && command.options.force) this.#stops.signal.force();
+  /**
+   * Takes a stop, a pause or a termination: it meets the calls and a run that waits for them. All callers get the same receipt.
+   * One for another segment has no effect (S2), and no receipt.
+   */
+  stop(command: SignalCommand): Promise<Receipt> | undefined {
     const next = this.next?.stop(command);
+    const { key, by, options } = command;
+    const { threadId } = this.#place;
+    if (isStale(options, this.#place) || this.#stops.hasMissed(key)) {
+      const { runId, segment } = options;
+      if (isKept(command)) this.#stops.record(key, by, belayError("STALE", { threadId, runId, segment }));
+      return next;
+    }
+    // Answered calls run to their end: their thread is paused already. After a stop at rest, a run was asked for: it is for that.
+    const isForNext = command.do === "stop" && next !== undefined && isSignal(this.command);
+    const isParked = isForNext || (command.do === "pause" && !this.mayCallModel);
+    if (isForNext && options.force) this.#stops.signal.force();
     const own = isParked ? this.#stops.receipt : this.#stops.take(command);
     if (next === undefined) return own;
     // The run may come to nothing, because the stop withdrew the requests that it answers.

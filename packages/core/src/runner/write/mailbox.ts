@@ -10,7 +10,7 @@ import type { FramePlace } from "../../frame.ts";
 import { isReplaceable, isSpokenTo } from "../../journal/history.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
-import { commandIn, type Command as DoorCommand } from "../decide/command.ts";
+import { commandIn, type Command as DoorCommand, signalIn } from "../decide/command.ts";
 import {
   base,
   type InputMail,
@@ -23,7 +23,6 @@ import {
   queuedMail,
   read,
   resumeIn,
-  type StopMail,
 } from "../decide/mail.ts";
 
 type Scopes = Pick<ReadonlyMap<string, unknown>, "has">;
@@ -39,7 +38,6 @@ export class Mailbox {
   #fresh: InputQueuedMail[] = [];
   /** True if inputs for the next run have arrived, also after the last append was answered. */
   hadInput = false;
-  readonly #stop: (mail: StopMail, key: string) => void;
   readonly #news: () => void;
   readonly #take: (command: DoorCommand) => void;
   readonly #tell: (damage: BelayError) => void;
@@ -50,7 +48,6 @@ export class Mailbox {
   constructor(
     store: Store,
     key: ThreadKey,
-    stop: (mail: StopMail, key: string) => void,
     news: () => void,
     take: (command: DoorCommand) => void,
     tell: (damage: BelayError) => void,
@@ -59,7 +56,6 @@ export class Mailbox {
     this.#take = take;
     this.#store = store;
     this.#key = key;
-    this.#stop = stop;
     this.#news = news;
   }
 
@@ -192,7 +188,7 @@ export class Mailbox {
     switch (kind) {
       case "stop":
         this.rows.push(key);
-        this.#stop(read(this.#key, command), key);
+        this.#take(signalIn(read(this.#key, command), key, at));
         break;
       case "steer":
         this.#steer(key, at, read<InputMail>(this.#key, command));
