@@ -1,12 +1,13 @@
 // Commands as the store keeps them: their bodies, the facts by which an input becomes history, and the keys they go by.
 
 import { type BelayError, belayError } from "../../error.ts";
-import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent } from "../../event.ts";
+import type { Fact, InputConsumedEvent, InputQueuedEvent } from "../../event.ts";
 import type { FramePlace, LateResult } from "../../frame.ts";
-import type { Message, Part } from "../../message.ts";
+import type { Part } from "../../message.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
+import { base, inputFacts } from "./facts.ts";
 
 /** The verbs that end a segment. The owner heeds their rows before an append consumes them. */
 export type StopVerb = "stop" | "pause" | "terminate";
@@ -98,14 +99,7 @@ export function inputFactsOf(
   at: number,
 ): Fact[] {
   const consumed: InputConsumedEvent = { type: "input-consumed", id, kind, ...base(place) };
-  const messages = mail.messages.map((given, i): MessageEvent => {
-    const own = given.id ?? (i === 0 ? id : `${id}.${i}`);
-    const { by } = mail;
-    const said: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
-    const message = by === undefined ? said : { ...said, by };
-    return { type: "message", turn: 0, message, ...base(place) };
-  });
-  return [consumed, ...messages];
+  return [consumed, ...inputFacts(place, mail.messages, at, mail.by, (i) => (i === 0 ? id : `${id}.${i}`))];
 }
 
 /** Reads the body of a row. Throws if it is damaged: callers rely on its fields. */
@@ -140,9 +134,4 @@ function isInput({ messages }: Partial<InputMail>): boolean {
 
 function damaged({ threadId }: ThreadKey, { key }: Command, what: string): BelayError {
   return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} ${what}` });
-}
-
-export function base(place: FramePlace) {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }

@@ -1,7 +1,7 @@
 // Answers to requests, and requests that expire: facts for the thread in its present state.
 
 import type { StoppedCalls } from "../../agent.ts";
-import type { EventBase, Fact, RequestAnsweredEvent } from "../../event.ts";
+import type { Fact, RequestAnsweredEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { type Decision, type Groups, isExpired, judgeAnswer, type Vote } from "../../interrupt/decision.ts";
@@ -10,11 +10,7 @@ import { decisionOf, openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { rememberedRule } from "../../permission/remembered.ts";
 import type { Append, Rest } from "../../store/store.ts";
-
-function base(place: FramePlace, runPath: string): EventBase {
-  const { threadId, runId, segment, agentName } = place;
-  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
-}
+import { base } from "./facts.ts";
 
 /** Returns the fact that records an answer. Throws an ANSWER_ refusal. */
 export function answerFact(
@@ -29,7 +25,7 @@ export function answerFact(
   const { by, digest, open } = judgeAnswer(state.threadId, id, request, answer, now, groups);
   const fact: RequestAnsweredEvent = {
     type: "request-answered",
-    ...base(place, request!.runPath),
+    ...base({ ...place, runPath: request!.runPath }),
     id,
     by,
     answer,
@@ -54,7 +50,13 @@ export function expiries(place: FramePlace, state: ThreadState, now: number): Re
     .filter((interrupt) => isExpired(interrupt, now))
     .map(({ id }) => {
       const { runPath } = state.requests!.get(id)!;
-      return { type: "request-answered", id, by: "runtime", answer: { type: "expire" }, ...base(place, runPath) };
+      return {
+        type: "request-answered",
+        id,
+        by: "runtime",
+        answer: { type: "expire" },
+        ...base({ ...place, runPath }),
+      };
     });
 }
 
