@@ -13,10 +13,9 @@ import type { StopSignal } from "../../interrupt/stop-signal.ts";
 import { vouched } from "../../interrupt/vouched.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import type { readInput } from "../given/input.ts";
 import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
-import { aimedAt, beginsSegment, type Command, type ResumeCommand } from "./command.ts";
+import { aimedAt, beginsSegment, type Command, type Inputs, type ResumeCommand } from "./command.ts";
 import { driftFact } from "./facts.ts";
 import { steersFor } from "./mail.ts";
 import { placeIn } from "./place-in.ts";
@@ -25,8 +24,6 @@ import { inputHooks } from "./reply-input.ts";
 import { effectOf, judgeResume, undecided } from "./resume.ts";
 import { judgeRun } from "./run.ts";
 import { stopAtRest } from "./signal.ts";
-
-type Inputs = ReturnType<typeof readInput>;
 
 export interface Preparer extends AnswerChecker {
   readonly key: ThreadKey;

@@ -10,8 +10,7 @@ import type { StopSignal } from "../../interrupt/stop-signal.ts";
 import { inputAfterHooks } from "../../reply.ts";
 import { type InputMessage, readInput } from "../given/input.ts";
 import type { Setup } from "../given/setup.ts";
-
-type Inputs = ReturnType<typeof readInput>;
+import type { Inputs } from "./command.ts";
 
 export interface ReplyHost {
   readonly agent: Definition;
