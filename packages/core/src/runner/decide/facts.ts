@@ -65,7 +65,7 @@ export function stateFact(place: FramePlace, state: StateEvent["state"], more?: 
 }
 
 /** Returns everything that a paused thread waits for. */
-export function waitsFor(state: ThreadState): readonly Interrupt[] {
+function waitsFor(state: ThreadState): readonly Interrupt[] {
   return [...openRequests(state), ...state.interrupts];
 }
 

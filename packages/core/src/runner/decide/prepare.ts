@@ -17,12 +17,12 @@ import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import { aimedAt, beginsSegment, type Command, type Inputs, type ResumeCommand } from "./command.ts";
 import { driftFact } from "./facts.ts";
+import { judge } from "./judge.ts";
 import { steersFor } from "./mail.ts";
 import { placeIn } from "./place-in.ts";
 import { nothingAsked, type Prepared } from "./prepared.ts";
 import { inputHooks } from "./reply-input.ts";
-import { effectOf, judgeResume, undecided } from "./resume.ts";
-import { judgeRun } from "./run.ts";
+import { effectOf, undecided } from "./resume.ts";
 import { stopAtRest } from "./signal.ts";
 
 export interface Preparer extends AnswerChecker {
@@ -50,15 +50,15 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   };
   return async (state) => {
     try {
+      // A hook is not called for a command that the thread does not take.
+      if (beginsSegment(command)) judge(state, command, place);
       switch (command.do) {
         case "answer":
           await ask(checkAnswer(preparer, state, command.request, command.answer));
           return nothingAsked;
         case "run":
-          judgeRun(state);
           return { ...nothingAsked, inputs: await hooked(signal) };
         case "resume":
-          judgeResume(state, command, place);
           return await prepareResume(preparer, place, state, command, ask, () => hooked(signal));
         case "stop": {
           const { behind: late, setup } = preparer;

@@ -12,21 +12,19 @@ import { openRequests } from "../../journal/requests.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { agentAt } from "./agent-at.ts";
 import type { ResumeCommand } from "./command.ts";
-import { inputFacts, runStart, samePause, stateFact } from "./facts.ts";
+import { inputFacts, runStart, stateFact } from "./facts.ts";
 import { namedGraph } from "./graph-at.ts";
 import { inputFactsOf, kindOf, queuedFacts, queuedMail } from "./mail.ts";
 import { answerFact, expiries } from "./requests.ts";
-import { type Beginning, callerFacts, refuseUnless } from "./run.ts";
-import { presentIn, refuseIfStale, stale } from "./stale.ts";
+import { type Beginning, callerFacts } from "./run.ts";
 import { underWay } from "./under-way.ts";
 
-/** Returns the first facts of the segment. Throws a refusal. */
+/** Returns the first facts of the segment. Throws a refusal. The thread takes the command: `judge` was asked. */
 export function resumeFacts(
   state: ThreadState,
   command: ResumeCommand,
   { place, now, agent, groups, prepared }: Beginning & { readonly groups: Groups },
 ): readonly Fact[] {
-  judgeResume(state, command, place);
   const { to, by } = command;
   const facts: Fact[] = [...prepared.drifted];
   if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
@@ -53,21 +51,6 @@ export function resumeFacts(
   if (command.row !== undefined) facts.push(...rowFacts(place, state, command.row, now));
   for (const runPath of paths) facts.push(...inputFacts({ ...place, runPath }, inputs, now, by));
   return facts;
-}
-
-/** Throws the refusal of a resume that the thread does not take. */
-export function judgeResume(state: ThreadState, command: ResumeCommand, place: FramePlace): void {
-  const { run, threadId } = state;
-  const present = presentIn(state);
-  refuseIfStale(threadId, command, present);
-  const paused = state.state === "running" ? "crash" : state.pauseType;
-  if (command.ofPause !== undefined && command.ofPause !== paused) throw stale(threadId, {}, present);
-  // Judged first: a caller that lost a race gets this error, and not one about the state that the winner left.
-  const segment = place.segment - 1;
-  if (run?.id !== place.runId || run.segment !== segment) throw belayError("TOKEN_SPENT", { threadId, segment });
-  const { tokenHash = state.tokenHash } = command;
-  if (tokenHash !== state.tokenHash) throw belayError("TOKEN_UNKNOWN", { threadId });
-  refuseUnless(state, ["paused", "running", "error"], "resume");
 }
 
 /** Returns the open requests that neither an answer of the command nor their deadline decides. With `to`, those of that agent. */
@@ -186,14 +169,4 @@ function listeners(
 /** True for an agent inside a call: the agent that made the call speaks for it. */
 function inCall(path: string): boolean {
   return /\/t\d+\/c\d+\//.test(path);
-}
-
-/** Takes the lease for code that waits for a person and can continue: the pause is recorded once more. */
-export function wakeFacts(state: ThreadState, head: number, place: FramePlace): readonly Fact[] {
-  // Another process has written since: that process begins the code again.
-  if (state.head !== head) {
-    throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
-  }
-  refuseUnless(state, ["paused"], "going on");
-  return [samePause(place, state)];
 }

@@ -1,7 +1,6 @@
 // A new run, as facts. Pure.
 
 import type { Definition } from "../../agent.ts";
-import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { driftReport } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
@@ -21,13 +20,12 @@ export interface Beginning {
   readonly prepared: Prepared;
 }
 
-/** Returns the first facts of a new run. Throws a refusal. */
+/** Returns the first facts of a new run. The thread takes it: `judge` was asked. */
 export function runFacts(
   state: ThreadState,
   command: RunCommand,
   { place, now, agent, prepared }: Beginning,
 ): readonly Fact[] {
-  judgeRun(state);
   const { id, by, row } = command;
   const print = agent.fingerprint();
   const isKnown = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
@@ -43,11 +41,6 @@ export function runFacts(
   return facts;
 }
 
-/** Throws the refusal of a new run, if the thread does not take one. */
-export function judgeRun(state: ThreadState): void {
-  refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
-}
-
 /** Records the caller of a run or a resume, if it is named. The id alone stands in the `state` fact before. */
 export function callerFacts(
   place: FramePlace,
@@ -59,11 +52,4 @@ export function callerFacts(
 function hasOpenCalls(state: ThreadState): boolean {
   for (const scope of state.scopes.values()) if (scope.calls.length > 0) return true;
   return false;
-}
-
-export function refuseUnless(state: ThreadState, allowed: readonly string[], action: string): void {
-  const { threadId, state: now } = state;
-  if (allowed.includes(now)) return;
-  if (now === "paused") throw belayError("NEED_RESUME", { threadId, pauseType: state.pauseType ?? "a pause" });
-  throw belayError("INVALID_STATE", { threadId, state: now, action });
 }
