@@ -110,14 +110,11 @@ const begins = [
 
 const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
   "a command that is refused calls no hook": ["if (beginsSegment(command)) judge(state, command, place);", ""],
-  "user code judges the answers of a resume": [
-    "for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));",
-    "",
-  ],
-  "user code judges words that answer": ["await ask(checkAnswer(preparer, state, only.id, reply));", ""],
+  "user code judges the answers of a resume": ["await ask(judged(preparer, state, command, id, answer))", "answer"],
+  "user code judges words that answer": ["await ask(judged(preparer, state, command, question.id, words))", "words"],
   "user code that is asked gets a grace": ["if (done === undefined) throw", "if (false) throw"],
   "only text answers": ['if (parts.some(({ type }) => type !== "text")) {', "if (false) {"],
-  "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== row)", "waiting"],
+  "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== command.row)", "waiting"],
   "a drift function that fails refuses": ["    throw refused(error);\n", "    throw error;\n"],
   "an agent that changed is refused": ['if (verdict === "refuse" || verdict === false) throw refused();', ""],
 });

@@ -31,9 +31,9 @@ export function resumeFacts(
   const open = undecided(state, command, now);
   const answers = prepared.answers.map(([id, answer]) => answerFact(place, state, id, answer, now, groups));
   facts.push(...answers, ...expiries(place, state, now));
-  const { mode, isAnswer, dead } = effectOf(state.threadId, command, prepared.inputs.length > 0, open);
-  const inputs = isAnswer ? [] : prepared.inputs;
-  if (isAnswer) facts.push(answerFact(place, state, open[0]!.id, prepared.reply!, now, groups));
+  const { mode, question, dead } = effectOf(state.threadId, command, prepared.inputs.length > 0, open);
+  const inputs = question === undefined ? prepared.inputs : [];
+  if (question !== undefined) facts.push(answerFact(place, state, question.id, prepared.reply!, now, groups));
   if (dead !== undefined) {
     const within = to === undefined ? undefined : [to];
     facts.push(...callEnds(place, state, "stop", { within, which: dead, by: by ?? "user" }));
@@ -64,8 +64,8 @@ export function undecided(state: ThreadState, { answers, to }: ResumeCommand, no
 /** The effect of new input on open requests (Q8). */
 interface Effect {
   readonly mode: "continue" | "rethink";
-  /** True if the words answer the one open question. */
-  readonly isAnswer?: true;
+  /** The one open question, if the words answer it. */
+  readonly question?: Interrupt;
   /** The requests that it withdraws while others are kept. */
   readonly dead?: readonly Interrupt[];
 }
@@ -82,7 +82,7 @@ export function effectOf(
   if (wanted !== undefined || mode === "continue" || open.length === 0) return { mode };
   if (open.some(({ onNewInput }) => onNewInput === "answer")) {
     if (open.length > 1) throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
-    return { mode: "continue", isAnswer: true };
+    return { mode: "continue", question: open[0]! };
   }
   const dead = open.filter(({ onNewInput }) => onNewInput !== "keep");
   return dead.length < open.length ? { mode: "continue", dead } : { mode };
