@@ -238,7 +238,7 @@ export const untried = [
   ),
   ...inFile(`${runner}/decide/run.ts`, ["thread/approval", "thread/answers.test", "thread/resume", "front/work.test"], {
     "calls that a failed run held are closed": [
-      'hasOpenCalls(state) ? ({ mode: "rethink", repair: agent.repair } as const) : undefined',
+      'isOpen && ({ mode: "rethink", repair: agent.repair } as const)',
       "undefined",
     ],
     "the input of a row is consumed": [

@@ -11,7 +11,6 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import type { Started } from "../read/run.ts";
 import { beginsSegment, type Command, isKept, isSignal, nextTry } from "./command.ts";
 import type { Receipt } from "./ending.ts";
 import { breakpointFact, commandFact, labelFact, ruleRemoved, samePause, stateFact } from "./facts.ts";
@@ -84,8 +83,9 @@ export function hasSubject(state: ThreadState, command: Command): boolean {
 
 /** The outcome of each command, for its caller. */
 export interface Outcomes {
-  readonly run: Started;
-  readonly resume: Started;
+  /** The caller of a run or a resume has a Run. */
+  readonly run: undefined;
+  readonly resume: undefined;
   readonly wake: undefined;
   readonly input: { readonly id: string };
   /** How many requests are open after it. */
@@ -107,13 +107,9 @@ export type Outcome<C extends Command = Command> = Outcomes[C["do"]];
 export function outcomeOf<C extends Command>(command: C, state: ThreadState, facts: readonly Fact[]): Outcome<C> {
   const receipt = () =>
     receiptIn({ runId: state.run?.id, segment: state.run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
-  const started = () => {
-    const { seq } = facts.findLast(({ type }) => type === "state")!;
-    return { runId: state.run!.id, segment: state.run!.segment, seq };
-  };
   const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
-    run: started,
-    resume: started,
+    run: () => undefined,
+    resume: () => undefined,
     wake: () => undefined,
     input: () => ({ id: command.key }),
     stop: receipt,

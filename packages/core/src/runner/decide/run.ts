@@ -32,8 +32,9 @@ export function runFacts(
   // A run that failed may have left calls, agents and requests open: they end before the next run begins.
   const facts = callEnds(place, state, "input", { by: "user", forGood: true });
   if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
-  const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair: agent.repair } as const) : undefined;
-  const running = stateFact(place, "running", id === undefined ? closing : { ...closing, id });
+  const isOpen = [...state.scopes.values()].some(({ calls }) => calls.length > 0);
+  const closing = isOpen && ({ mode: "rethink", repair: agent.repair } as const);
+  const running = stateFact(place, "running", { ...closing, ...(id !== undefined && { id }) });
   facts.push(runStart(place, isKnown ? undefined : print), running);
   const messages = prepared.inputs;
   if (row === undefined) facts.push(...callerFacts(place, command), ...inputFacts(place, messages, now, by));
@@ -47,9 +48,4 @@ export function callerFacts(
   { id = `${place.runId}.${place.segment}`, by }: SegmentCommand,
 ): readonly Fact[] {
   return by === undefined ? [] : [commandFact(place, { key: keyOf.run(id), by })];
-}
-
-function hasOpenCalls(state: ThreadState): boolean {
-  for (const scope of state.scopes.values()) if (scope.calls.length > 0) return true;
-  return false;
 }
