@@ -25,7 +25,7 @@ interface Speaker {
 }
 
 /** The stop as the hooks see it. */
-export interface ToldStop {
+interface ToldStop {
   readonly interrupt: Interrupt;
   readonly partialText: string;
   /** How long the stop waits for the hooks. */

@@ -32,7 +32,7 @@ interface Base {
   readonly by: string;
 }
 
-export type AnswerCommand = Base & { readonly do: "answer"; readonly request: string; readonly answer: Answer };
+type AnswerCommand = Base & { readonly do: "answer"; readonly request: string; readonly answer: Answer };
 
 /** A command that ends a segment. In the process that runs the thread its signal is set at once (S1). */
 export type SignalCommand = Base & {
@@ -92,7 +92,7 @@ export type ResumeCommand = Opener &
   };
 
 /** Continues code that waits in this process for a person, unless another process has written after `head`. */
-export type WakeCommand = Base & { readonly do: "wake"; readonly head: number };
+type WakeCommand = Base & { readonly do: "wake"; readonly head: number };
 
 /** A command that begins a segment, in the process that was asked. */
 export type SegmentCommand = RunCommand | ResumeCommand;

@@ -82,7 +82,7 @@ export function hasSubject(state: ThreadState, command: Command): boolean {
 }
 
 /** The outcome of each command, for its caller. */
-export interface Outcomes {
+interface Outcomes {
   /** The caller of a run or a resume has a Run. */
   readonly run: undefined;
   readonly resume: undefined;

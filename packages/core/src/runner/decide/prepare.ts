@@ -24,7 +24,7 @@ import { inputsAfterHooks, stopped } from "./reply-input.ts";
 import { effectOf, undecided } from "./resume.ts";
 import { stopAtRest } from "./signal.ts";
 
-export interface Preparer extends AnswerChecker {
+interface Preparer extends AnswerChecker {
   readonly key: ThreadKey;
   /** Calls that were left behind and still run. */
   readonly behind: readonly string[];
