@@ -49,43 +49,30 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "a command by a row is kept": ["isKept(command) || context.byRow ?", "isKept(command) ?"],
   "a row that is refused is consumed": ['if (!byRow || "wait" in decision) return [];', "return [];"],
   "a request that is not there may be in doubt": ['command.do !== "answer" || (', "true || ("],
-  "no breakpoint after the end": [
-    'case "breakpoint": {\n      if (state.state === "terminated") throw notNow(state, command);',
-    'case "breakpoint": {',
-  ],
-  "no label after the end": [
-    'case "label": {\n      if (state.state === "terminated") throw notNow(state, command);',
-    'case "label": {',
-  ],
   "too many labels": ["refuseTooMany(state, fact.labels ?? {});", ""],
   "a stop records itself": ["if (isSignal(command) || begins", "if (begins"],
   "a run records itself": ["|| beginsSegment(command) ||", "||"],
   "an input records itself": [' || command.do === "input") return { facts };', ") return { facts };"],
-  "an input makes a thread": [
-    'return state.state === "created" ? [stateFact(place, "initialized")] : [];',
-    "return [];",
-  ],
-  "no input after the end": ['if (state === "terminated") throw belayError', "if (false) throw belayError"],
+  "an input makes a thread": ["return onRecord(state, place);", "return [];"],
   "user code judges a command": ["if (prepared?.refusal !== undefined) return", "if (false) return"],
   "other requests that expired end with an answer": [
     "return [fact, ...expiries(place, state, now)];",
     "void now; return [fact];",
   ],
   "a breakpoint makes a thread": [
-    'breakpointFact(place, command.breakpoint);\n      return state.state === "created" ?',
-    "breakpointFact(place, command.breakpoint);\n      return false ?",
+    "return onRecord(state, place, breakpointFact",
+    'return onRecord({ ...state, state: "paused" }, place, breakpointFact',
   ],
-  "a label makes a thread": [
-    'fact.labels ?? {});\n      return state.state === "created" ?',
-    "fact.labels ?? {});\n      return false ?",
-  ],
+  "a label makes a thread": ["return onRecord(state, place, fact);", "return [fact];"],
   "a rule that is not there": ["state.rules?.some(({ id }) => id === rule) ?", "true ?"],
-  "a new handle keeps the kind of pause": ["const more = { pauseType,", 'const more = { pauseType: "manual" as const,'],
-  "a new handle keeps the requests": ["...(interrupts.length > 0 && { interrupts }),", ""],
-  "a new handle ends in time": ["tokenUntil === undefined ? more :", "true ? more :"],
-  "a running thread is named": ['if (state === "running") return', "if (false) return"],
+  "a new handle keeps the kind of pause": ["{ ...state, tokenHash,", '{ ...state, pauseType: "manual", tokenHash,'],
+  "a new handle keeps the requests": [
+    "{ ...state, tokenHash,",
+    "{ ...state, requests: undefined, interrupts: [], tokenHash,",
+  ],
+  "a new handle ends in time": ["tokenHash, tokenUntil })", "tokenHash, tokenUntil: undefined })"],
   "a refusal by row is recorded": ['"refusal" in decision ? decision.refusal : undefined)];', "undefined)];"],
-  "a handle is for a pause": ['if (state.state !== "paused") throw notNow(state, command);', ""],
+  "a command is judged by the state of its append": ["    judge(state, command, context.place);\n", ""],
 });
 
 const command = inFile(`${runner}/decide/command.ts`, answers, {
@@ -122,31 +109,40 @@ const begins = [
 ];
 
 const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
-  "a refused run calls no hook": ["judgeRun(state);\n          return", "return"],
-  "a refused resume calls no hook": ["judgeResume(state, command, place);\n          return", "return"],
-  "user code judges the answers of a resume": [
-    "for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));",
-    "",
-  ],
-  "user code judges words that answer": ["await ask(checkAnswer(preparer, state, only.id, reply));", ""],
+  "a command that is refused calls no hook": ["if (beginsSegment(command)) judge(state, command, place);", ""],
+  "user code judges the answers of a resume": ["await ask(judged(preparer, state, command, id, answer))", "answer"],
+  "user code judges words that answer": ["await ask(judged(preparer, state, command, question.id, words))", "words"],
   "user code that is asked gets a grace": ["if (done === undefined) throw", "if (false) throw"],
   "only text answers": ['if (parts.some(({ type }) => type !== "text")) {', "if (false) {"],
-  "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== row)", "waiting"],
+  "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== command.row)", "waiting"],
   "a drift function that fails refuses": ["    throw refused(error);\n", "    throw error;\n"],
   "an agent that changed is refused": ['if (verdict === "refuse" || verdict === false) throw refused();', ""],
 });
 
+const judge = inFile(`${runner}/decide/judge.ts`, [...begins, ...answers], {
+  "a thread that rests otherwise takes no new run": ['  run: ["created", "initialized", "completed", "error"],\n', ""],
+  "a thread that is over takes no resume": ['  resume: ["paused", "running", "error"],\n', ""],
+  "code that waits for a person is woken in a pause": ['  wake: ["paused"],\n', ""],
+  "a handle is for a pause": ['  handle: ["paused"],\n', ""],
+  "no input after the end": ["  input: LIVING,\n", ""],
+  "no breakpoint after the end": ["  breakpoint: LIVING,\n", ""],
+  "no label after the end": ["  label: LIVING,\n", ""],
+  "code that another process moved is not woken": ['command.do === "wake" && command.head !== state.head', "false"],
+  "an input for another segment": ['if (command.do === "input") refuseIfStale', "if (false) refuseIfStale"],
+  "a paused thread needs resume()": ['if (state === "paused") throw', "if (false) throw"],
+  "a running thread is named": ['if (state === "running" && command.do === "handle") throw', "if (false) throw"],
+  "a resume of an earlier segment": ["refuseIfStale(threadId, command, present);\n  const paused", "const paused"],
+  "a worker resumes the pause that it met": ["command.ofPause !== undefined && command.ofPause !== paused", "false"],
+  "a segment that is over": ["if (run?.id !== place.runId || run.segment !== segment) throw", "if (false) throw"],
+  "a token of another pause": ["if (tokenHash !== state.tokenHash) throw", "if (false) throw"],
+});
+
 const run = inFile(`${runner}/decide/run.ts`, begins, {
-  "a thread that rests otherwise takes no new run": ["  judgeRun(state);\n  const", "  const"],
   "calls that a failed run left end": ["const facts = callEnds(", "const facts: Fact[] = true ? [] : callEnds("],
   "the caller of a run is named": ["return by === undefined ? [] :", "return true || by === undefined ? [] :"],
 });
 
 const resume = inFile(`${runner}/decide/resume.ts`, begins, {
-  "a resume of an earlier segment": ["refuseIfStale(threadId, command, present);", ""],
-  "a worker resumes the pause that it met": ["command.ofPause !== undefined && command.ofPause !== paused", "false"],
-  "a segment that is over": ["if (run?.id !== place.runId || run.segment !== segment) throw", "if (false) throw"],
-  "a token of another pause": ["if (tokenHash !== state.tokenHash) throw", "if (false) throw"],
   "requests that expired are decided": [
     "answers.has(request.id) || isExpired(request, now)",
     "answers.has(request.id)",
@@ -177,8 +173,6 @@ const resume = inFile(`${runner}/decide/resume.ts`, begins, {
     "(to === undefined ? true : isWithin",
   ],
   "an agent that was not cut cannot be named": ["if (to !== undefined && wanted.length === 0) {", "if (false) {"],
-  "code that waits for a person is woken in a pause": ['  refuseUnless(state, ["paused"], "going on");\n', ""],
-  "code that another process moved is not woken": ["if (state.head !== head) {", "if (false) {"],
 });
 
 const submit = inFile(`${runner}/thread/submit.ts`, answers, {
@@ -375,6 +369,7 @@ export const guards = [
   ...decide,
   ...command,
   ...prepare,
+  ...judge,
   ...run,
   ...resume,
   ...submit,

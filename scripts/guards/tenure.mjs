@@ -23,8 +23,11 @@ export const tenures = [
     "a handle that has expired": ["if (tokenUntil !== undefined && tokenUntil <= now) {", "if (false) {"],
   }),
   ...inFile(`${runner}/decide/requests.ts`, ["thread/permissions", "thread/expiry"], {
-    "an approval of several adds no rule before the last": ["open ? undefined : remembering(", "remembering("],
-    "only a rule for good is a row": ['if (fact.remember !== "always" || ', "if ("],
+    "an approval of several adds no rule before the last": [
+      "open ? { open } : remembering(request!.interrupt, answer, by, now)",
+      "{ ...(open && { open }), ...remembering(request!.interrupt, answer, by, now) }",
+    ],
+    "only a rule for good is a row": ['decisions.filter(({ remember }) => remember === "always")', "decisions"],
     "a thread whose requests are answered is due": ["times.length === 0 ? 0 : Math.min", "Math.min"],
   }),
   ...inFile(
@@ -81,12 +84,9 @@ export const untried = [
       'if (pauseType !== "tool_interrupt") return undefined;',
       "",
     ],
-    "the open fold begins before a request without a call": [
-      "if (decision === undefined) from = Math.min(from, raised);",
-      "",
-    ],
-    "the open fold has the shared values": ["if (state.values !== undefined || facts.some(setsValues)) from = 1;", ""],
-    "a request that is answered now is not open": [".filter(({ id }) => !close?.includes(id))", ""],
+    "the open fold begins before a request without a call": ["...asking.map(({ raised }) => raised)", ""],
+    "the open fold has the shared values": ["readsValues ? 1 :", ""],
+    "a request that is answered now is not open": [".filter(({ id }) => !close.includes(id))", ""],
     "code that asks to be run again waits for a person": [
       'if (times.length === 0 && resumePause(interrupts) === "tool_interrupt") return { from };',
       "",
@@ -238,7 +238,7 @@ export const untried = [
   ),
   ...inFile(`${runner}/decide/run.ts`, ["thread/approval", "thread/answers.test", "thread/resume", "front/work.test"], {
     "calls that a failed run held are closed": [
-      'hasOpenCalls(state) ? ({ mode: "rethink", repair: agent.repair } as const) : undefined',
+      'isOpen && ({ mode: "rethink", repair: agent.repair } as const)',
       "undefined",
     ],
     "the input of a row is consumed": [

@@ -10,8 +10,8 @@ import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { StopSignal } from "../../interrupt/stop-signal.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { fitting } from "../../json.ts";
-import type { Message } from "../../message.ts";
 import { agentAt } from "./agent-at.ts";
+import { messageFact } from "./facts.ts";
 import type { ReplyHost } from "./reply-input.ts";
 import { underWay } from "./under-way.ts";
 
@@ -25,7 +25,7 @@ interface Speaker {
 }
 
 /** The stop as the hooks see it. */
-export interface ToldStop {
+interface ToldStop {
   readonly interrupt: Interrupt;
   readonly partialText: string;
   /** How long the stop waits for the hooks. */
@@ -129,18 +129,15 @@ function isWords(given: unknown): given is InterruptWords {
 }
 
 function fact({ place, clock }: HookHost, { parts, remember }: Words, n: number): MessageEvent {
-  const { threadId, runId, segment, agentName, runPath } = place;
+  const { runId, segment, runPath } = place;
   const at = runPath.includes("/") ? `${runId}.${runPath}` : runId;
-  const id = `${at}.h${segment}.${n}`;
-  const message: Message = {
-    id,
+  return messageFact(place, {
+    id: `${at}.h${segment}.${n}`,
     role: "assistant",
     parts,
     at: clock.now(),
     origin: "hook",
     isInterrupted: true,
     ...(remember && { remembered: true as const }),
-  };
-  const of = { threadId, runId, segment, attempt: 1, agentName, runPath };
-  return { type: "message", seq: 0, at: 0, ...of, turn: 0, message };
+  });
 }

@@ -2,13 +2,11 @@
 
 import type { Definition } from "../../agent.ts";
 
-type AnyAgent = Definition;
-
 const IN_CALL = /^t\d+\/c\d+\/[^/]+/;
 
 /** Returns the agent at `path`, which begins with the name of the root; undefined if there is none. */
-export function agentAt(root: AnyAgent, path: string): AnyAgent | undefined {
-  let agent: AnyAgent | undefined = root;
+export function agentAt(root: Definition, path: string): Definition | undefined {
+  let agent: Definition | undefined = root;
   for (let at = root.name.length + 1; at < path.length && agent !== undefined; ) {
     const rest = path.slice(at);
     const segment: string = IN_CALL.exec(rest)?.[0] ?? rest.split("/")[0]!;
@@ -19,7 +17,7 @@ export function agentAt(root: AnyAgent, path: string): AnyAgent | undefined {
 }
 
 /** Returns the agent inside another one, by the rest of its path. */
-export function childAt(agent: AnyAgent | undefined, segment: string): AnyAgent | undefined {
+export function childAt(agent: Definition | undefined, segment: string): Definition | undefined {
   if (agent?.childAt !== undefined) return agent.childAt(segment);
   return agent?.children.find(({ name }) => segment.endsWith(`/${name}`));
 }

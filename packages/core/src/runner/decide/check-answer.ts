@@ -7,10 +7,9 @@ import type { Answer } from "../../interrupt/answer.ts";
 import { judgeAnswer } from "../../interrupt/decision.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { patternsProblem } from "../../permission/permissions.ts";
-import { validate } from "../../schema/schema.ts";
+import { type StandardSchema, validate } from "../../schema/schema.ts";
 import type { Setup } from "../given/setup.ts";
 import { agentAt } from "./agent-at.ts";
-import type { AnswerSchemas } from "./answer-schemas.ts";
 
 /** The parts of a thread that check an answer. */
 export interface AnswerChecker {
@@ -18,7 +17,7 @@ export interface AnswerChecker {
   readonly setup: Setup;
   readonly deps: unknown;
   /** The schemas that the code behind open requests has for answers, by request. */
-  readonly schemas: AnswerSchemas;
+  readonly schemas: ReadonlyMap<string, StandardSchema>;
 }
 
 /** Throws an ANSWER_ refusal. */

@@ -1,7 +1,7 @@
 // A command is data: the intent of a caller for a thread. The process that can write decides it against the state of the append
 // that records it. A row of the store holds a command as it is.
 
-import { type BelayError, belayError } from "../../error.ts";
+import { belayError } from "../../error.ts";
 import type { Breakpoint, Patch } from "../../event.ts";
 import type { Drift } from "../../fingerprint.ts";
 import type { Answer } from "../../interrupt/answer.ts";
@@ -23,7 +23,7 @@ import {
   sentStop,
 } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
-import type { InputMail, ResumeMail, StopMail, StopVerb } from "./mail.ts";
+import { bodyOf, damaged, type ResumeMail, type StopMail, type StopVerb } from "./mail.ts";
 
 interface Base {
   /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
@@ -33,7 +33,7 @@ interface Base {
   readonly by: string;
 }
 
-export type AnswerCommand = Base & { readonly do: "answer"; readonly request: string; readonly answer: Answer };
+type AnswerCommand = Base & { readonly do: "answer"; readonly request: string; readonly answer: Answer };
 
 /** A command that ends a segment. In the process that runs the thread its signal is set at once (S1). */
 export type SignalCommand = Base & {
@@ -48,11 +48,13 @@ export type SignalCommand = Base & {
   readonly joins?: true;
 };
 
-type Inputs = ReturnType<typeof readInput>;
+/** An input that was read. */
+export type Inputs = ReturnType<typeof readInput>;
 
-interface Opener {
-  readonly key: string;
-  readonly id?: string;
+/** The segment that a command is for, if its caller named one; or the one that a thread is in, or was in last. */
+export type Aim = Pick<InterruptOptions, "runId" | "segment">;
+
+interface Opener extends Omit<Base, "by"> {
   /** Undefined if the caller gave no name. It is recorded with the input, and in a `command` fact. */
   readonly by?: string;
   readonly inputs: Inputs;
@@ -64,43 +66,39 @@ interface Opener {
  * An input that waits in the store until an append consumes it: as a steer, for the next run, to be known only, or to resume a
  * paused thread. Its key is the caller's id: `withdraw` takes it.
  */
-export type InputCommand = Omit<Opener, "row"> & {
-  readonly do: "input";
-  readonly how: "steer" | "enqueue" | "observe" | "resume";
-  /** That of an input that resumes. */
-  readonly mode?: "rethink" | undefined;
-  /** The segment that it is for, if the caller named one. */
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
-};
+export type InputCommand = Omit<Opener, "row"> &
+  Aim & {
+    readonly do: "input";
+    readonly how: "steer" | "enqueue" | "observe" | "resume";
+    /** That of an input that resumes. */
+    readonly mode?: "rethink" | undefined;
+  };
 
 /** Begins a new run. */
 export type RunCommand = Opener & { readonly do: "run" };
 
 /** Begins the next segment of the last run. */
-export type ResumeCommand = Opener & {
-  readonly do: "resume";
-  readonly mode: "continue" | "rethink" | undefined;
-  /** By request. */
-  readonly answers: ReadonlyMap<string, Answer>;
-  /** Narrows new input to one agent, by its path. */
-  readonly to: string | undefined;
-  /** The changes to the state of graphs. */
-  readonly patch: Patch | undefined;
-  readonly drift: Drift;
-  /** Groups of the caller beside those that the runner names. */
-  readonly groups?: readonly string[] | undefined;
-  /** The segment that it resumes, if the caller named one. */
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
-  /** The sha256 of the token of the handle. */
-  readonly tokenHash?: string | undefined;
-  /** The pause that a worker continues. A later pause is for a person: the worker is refused with STALE. */
-  readonly ofPause?: PauseType | undefined;
-};
+export type ResumeCommand = Opener &
+  Aim & {
+    readonly do: "resume";
+    readonly mode: "continue" | "rethink" | undefined;
+    /** By request. */
+    readonly answers: ReadonlyMap<string, Answer>;
+    /** Narrows new input to one agent, by its path. */
+    readonly to: string | undefined;
+    /** The changes to the state of graphs. */
+    readonly patch: Patch | undefined;
+    readonly drift: Drift;
+    /** Groups of the caller beside those that the runner names. */
+    readonly groups?: readonly string[] | undefined;
+    /** The sha256 of the token of the handle. */
+    readonly tokenHash?: string | undefined;
+    /** The pause that a worker continues. A later pause is for a person: the worker is refused with STALE. */
+    readonly ofPause?: PauseType | undefined;
+  };
 
 /** Continues code that waits in this process for a person, unless another process has written after `head`. */
-export type WakeCommand = Base & { readonly do: "wake"; readonly head: number };
+type WakeCommand = Base & { readonly do: "wake"; readonly head: number };
 
 /** A command that begins a segment, in the process that was asked. */
 export type SegmentCommand = RunCommand | ResumeCommand;
@@ -108,17 +106,15 @@ export type SegmentCommand = RunCommand | ResumeCommand;
 /** A command that begins a tenure of this process. A stop of a thread at rest is a tenure of one append. */
 export type OpeningCommand = SegmentCommand | AnswerCommand | WakeCommand | SignalCommand;
 
-export type Command =
-  | SignalCommand
-  | SegmentCommand
-  | WakeCommand
-  | InputCommand
-  | AnswerCommand
-  | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
-  | (Base & { readonly do: "unrule"; readonly rule: string })
-  | (Base & { readonly do: "label" } & Labelling)
+/** A command with no effect beyond the facts that it leaves. A row of the store holds it as it is. */
+type Plain =
+  | { readonly do: "breakpoint"; readonly breakpoint: Breakpoint }
+  | { readonly do: "unrule"; readonly rule: string }
+  | ({ readonly do: "label" } & Labelling)
   /** The caller makes the token; only its hash travels. */
-  | (Base & { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number });
+  | { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number };
+
+export type Command = SignalCommand | SegmentCommand | WakeCommand | InputCommand | AnswerCommand | (Base & Plain);
 
 const verbs: Readonly<Record<Exclude<Command["do"], "input">, string>> = {
   run: "run()",
@@ -134,16 +130,19 @@ const verbs: Readonly<Record<Exclude<Command["do"], "input">, string>> = {
   handle: "handle()",
 };
 
-const inputVerbs: Readonly<Record<InputCommand["how"], string>> = {
-  steer: "steer()",
-  enqueue: "enqueue()",
-  observe: "observe()",
-  resume: "send()",
+/** How each input waits: the verb of its caller, the kind of its row, and the mark in the body of the row. */
+const inputRows: Readonly<
+  Record<InputCommand["how"], { readonly verb: string; readonly kind: Row["kind"]; readonly mark: Partial<ResumeMail> }>
+> = {
+  steer: { verb: "steer()", kind: "steer", mark: {} },
+  enqueue: { verb: "enqueue()", kind: "input", mark: {} },
+  observe: { verb: "observe()", kind: "steer", mark: { observed: true } },
+  resume: { verb: "send()", kind: "answer", mark: { do: "resume" } },
 };
 
 /** Returns the verb that a caller used, for errors. */
 export function verbOf(command: Command): string {
-  return command.do === "input" ? inputVerbs[command.how] : verbs[command.do];
+  return command.do === "input" ? inputRows[command.how].verb : verbs[command.do];
 }
 
 export function isSignal(command: Command): command is SignalCommand {
@@ -184,15 +183,7 @@ export function signalCommand(
   { clock, maxBytes }: Pick<Setup, "clock" | "maxBytes">,
 ): SignalCommand {
   const stop = readSignal[verb](options, clock.now(), maxBytes);
-  const { id } = options;
-  return {
-    do: verb,
-    key: keyOf.stop(id ?? clock.id()),
-    by: stop.by,
-    stop,
-    options,
-    ...(id !== undefined && { id }),
-  };
+  return { do: verb, ...keyed(keyOf.stop(options.id ?? clock.id()), options.id), by: stop.by, stop, options };
 }
 
 /** Aims a stop or a pause at the first segment that it meets, unless its caller named one. A termination is for the thread. */
@@ -201,9 +192,6 @@ export function aimedAt(command: SignalCommand, { runId, segment }: Aim): Signal
   if (command.do === "terminate" || runId === undefined) return command;
   return { ...command, options: { ...options, runId: options.runId ?? runId, segment: options.segment ?? segment } };
 }
-
-/** The segment that a thread is in, or was in last. */
-export type Aim = Pick<InterruptOptions, "runId" | "segment">;
 
 /** Returns the row that holds a stop for this segment. */
 export function stopRow({ do: verb, key, options }: SignalCommand, { runId = "", segment = 0 }: Aim, at: number): Row {
@@ -230,17 +218,16 @@ export function inputCommand(
   { key, setup }: { readonly key: ThreadKey; readonly setup: Pick<Setup, "clock" | "maxBytes"> },
   mode?: InputCommand["mode"],
 ): InputCommand {
-  checkSend(options, inputVerbs[how]);
+  checkSend(options, inputRows[how].verb);
   const { id, by, runId, segment } = options;
   const inputs = readInput(input, setup.maxBytes);
   if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId: key.threadId });
-  const caller = { key: id ?? setup.clock.id(), ...(id !== undefined && { id }), ...(by !== undefined && { by }) };
-  return { do: "input", how, ...caller, inputs, mode, runId, segment };
+  const own = keyed(id ?? setup.clock.id(), id);
+  return { do: "input", how, ...own, ...(by !== undefined && { by }), inputs, mode, runId, segment };
 }
 
 export function answerCommand(request: string, answer: Answer, id: string | undefined, fresh: string): AnswerCommand {
-  const key = keyOf.answer(request, id ?? fresh);
-  return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
+  return { do: "answer", ...keyed(keyOf.answer(request, id ?? fresh), id), by: answer.by ?? "user", request, answer };
 }
 
 /** Returns the answer with the name of the caller that gives it. Throws if the two name different people. */
@@ -260,24 +247,19 @@ export interface Caller {
   readonly by?: string | undefined;
 }
 
-export function breakpointCommand(breakpoint: Breakpoint, caller: Caller, fresh: string) {
-  return { do: "breakpoint", ...baseOf("breakpoint", caller, fresh), breakpoint } as const;
+export function plainCommand<P extends Plain>(plain: P, { id, by = "user" }: Caller, fresh: string): Base & P {
+  return { ...plain, ...keyed(`${plain.do}:${id ?? fresh}`, id), by };
 }
-
-export function unruleCommand(rule: string, caller: Caller, fresh: string) {
-  return { do: "unrule", ...baseOf("unrule", caller, fresh), rule } as const;
-}
-
-export type LabelCommand = Extract<Command, { readonly do: "label" }>;
 
 /** Returns the command for a change of title and labels. Throws `LABELS_INVALID`. */
-export function labelCommand(threadId: string, change: LabelChange, caller: SendOptions, fresh: string): LabelCommand {
+export function labelCommand(threadId: string, change: LabelChange, caller: SendOptions, fresh: string) {
   checkSend(caller, "label()");
-  return { do: "label", ...baseOf("label", caller, fresh), ...readLabelChange(threadId, change) };
+  return plainCommand({ do: "label", ...readLabelChange(threadId, change) }, caller, fresh);
 }
 
-function baseOf(verb: string, { id, by = "user" }: Caller, fresh: string): Base {
-  return { key: `${verb}:${id ?? fresh}`, by, ...(id !== undefined && { id }) };
+/** Returns the key of a command, with its id if the caller gave one. */
+export function keyed(key: string, id: string | undefined): Omit<Base, "by"> {
+  return { key, ...(id !== undefined && { id }) };
 }
 
 /**
@@ -295,15 +277,8 @@ export function rowOf(command: Command, at: number): Row {
   const { key } = command;
   if (command.do !== "input") return { key, kind: "answer", body: JSON.stringify(command), at };
   const { how, inputs: messages, by, mode } = command;
-  const mail: InputMail = { messages, ...(by !== undefined && { by }) };
-  const bodies: Record<InputCommand["how"], InputMail | ResumeMail> = {
-    steer: mail,
-    enqueue: mail,
-    observe: { ...mail, observed: true },
-    resume: { do: "resume", ...mail, ...(mode !== undefined && { mode }) },
-  };
-  const kind = ({ steer: "steer", observe: "steer", enqueue: "input", resume: "answer" } as const)[how];
-  return { key, kind, body: JSON.stringify(bodies[how]), at };
+  const { kind, mark } = inputRows[how];
+  return { key, kind, body: JSON.stringify({ ...mark, messages, by, mode }), at };
 }
 
 /** The verbs of rows that hold a command as it is. */
@@ -311,26 +286,10 @@ const SENT: ReadonlySet<string | undefined> = new Set(["breakpoint", "unrule", "
 
 /** Reads the command in an `answer` row. Rows of the release before have an answer, and do not say so. */
 export function commandIn(thread: ThreadKey, row: Row): Command {
-  const body = bodyOf(row) as (Partial<Command> & { readonly ref?: string }) | undefined;
-  const { do: verb } = body ?? {};
+  const body = bodyOf(row);
+  const { do: verb, id, ref, answer, ...sent } = (body ?? {}) as Partial<AnswerCommand & { readonly ref: string }>;
   if (SENT.has(verb)) return body as Command;
-  const given = body as Partial<AnswerCommand & { readonly ref: string }> | undefined;
-  const request = given?.do === undefined ? given?.id : given.request;
-  const { answer } = given ?? {};
-  if (typeof request !== "string" || typeof answer !== "object" || answer === null) throw damaged(thread, row);
-  const id = given?.do === undefined ? given?.ref : given.id;
-  return { do: "answer", key: row.key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
-}
-
-function bodyOf(row: Row): object | undefined {
-  try {
-    const body: unknown = JSON.parse(row.body);
-    return typeof body === "object" && body !== null ? body : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function damaged({ threadId }: ThreadKey, { key, kind }: Row): BelayError {
-  return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} is no ${kind}` });
+  const [request, own] = verb === undefined ? [id, ref] : [sent.request, id];
+  if (typeof request !== "string" || typeof answer !== "object" || answer === null) throw damaged(thread, row, body);
+  return { ...answerCommand(request, answer, own, ""), key: row.key };
 }

@@ -63,7 +63,8 @@ test("F3: an input puts its thread on record, and not its own key: it waits unti
   });
 });
 
-test("V2, C5: a resume for another segment, or by a worker for another pause, is STALE in the state of its append", () => {
+/** A thread that a person has stopped, and a resume of it. */
+function stoppedAndResumed() {
   const state = newThread("thread");
   state.state = "paused";
   state.pauseType = "user_interrupt";
@@ -72,7 +73,11 @@ test("V2, C5: a resume for another segment, or by a worker for another pause, is
     ...{ do: "resume", key: "run:x", inputs: [], mode: undefined, answers: new Map(), to: undefined, patch: undefined },
     drift: "warn",
   };
-  const next = { ...context, place: { ...place, segment: 2 }, agent: helper };
+  return { state, resume, next: { ...context, place: { ...place, segment: 2 }, agent: helper } };
+}
+
+test("V2, C5: a resume for another segment, or by a worker for another pause, is STALE in the state of its append", () => {
+  const { state, resume, next } = stoppedAndResumed();
   expect(decide(state, resume, next)).toHaveProperty("facts");
   for (const other of [{ segment: 3 }, { runId: "another" }, { ofPause: "crash" }] as const) {
     expect(decide(state, { ...resume, ...other }, next)).toMatchObject({ refusal: { code: "STALE" } });
@@ -102,4 +107,10 @@ test("R4: a run is judged by the state of its append, also if user code was aske
   const state = newThread("thread");
   state.state = "paused";
   expect(decide(state, run, context)).toMatchObject({ refusal: { code: "NEED_RESUME" } });
+});
+
+test("R4: a resume of a thread that another process has ended is refused in the state of its append", () => {
+  const { state, resume, next } = stoppedAndResumed();
+  state.state = "terminated";
+  expect(decide(state, resume, next)).toMatchObject({ refusal: { code: "INVALID_STATE" } });
 });

@@ -11,17 +11,16 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import type { Started } from "../read/run.ts";
-import { beginsSegment, type Command, type InputCommand, isKept, isSignal, nextTry, verbOf } from "./command.ts";
+import { beginsSegment, type Command, isKept, isSignal, nextTry } from "./command.ts";
 import type { Receipt } from "./ending.ts";
-import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
+import { breakpointFact, commandFact, labelFact, ruleRemoved, samePause, stateFact } from "./facts.ts";
+import { judge } from "./judge.ts";
 import { nothingAsked, type Prepared } from "./prepared.ts";
 import { receiptIn } from "./receipt.ts";
 import { answerFact, expiries } from "./requests.ts";
-import { resumeFacts, wakeFacts } from "./resume.ts";
+import { resumeFacts } from "./resume.ts";
 import { runFacts } from "./run.ts";
 import { type AtRest, signalFacts } from "./signal.ts";
-import { type Present, presentIn, refuseIfStale } from "./stale.ts";
 
 /** The most labels that a thread may have. */
 const MOST_LABELS = 16;
@@ -57,6 +56,7 @@ export function decide(state: ThreadState, given: Command, context: Context): De
   if (prepared?.refusal !== undefined) return { refusal: prepared.refusal };
   if (command.do === "handle" && context.callsRun) return { wait: "calls" };
   try {
+    judge(state, command, context.place);
     const facts = factsOf(state, command, context);
     if (isSignal(command) || beginsSegment(command) || command.do === "input") return { facts };
     return { facts: isKept(command) || context.byRow ? [commandFact(context.place, command), ...facts] : facts };
@@ -82,9 +82,10 @@ export function hasSubject(state: ThreadState, command: Command): boolean {
 }
 
 /** The outcome of each command, for its caller. */
-export interface Outcomes {
-  readonly run: Started;
-  readonly resume: Started;
+interface Outcomes {
+  /** The caller of a run or a resume has a Run. */
+  readonly run: undefined;
+  readonly resume: undefined;
   readonly wake: undefined;
   readonly input: { readonly id: string };
   /** How many requests are open after it. */
@@ -106,13 +107,9 @@ export type Outcome<C extends Command = Command> = Outcomes[C["do"]];
 export function outcomeOf<C extends Command>(command: C, state: ThreadState, facts: readonly Fact[]): Outcome<C> {
   const receipt = () =>
     receiptIn({ runId: state.run?.id, segment: state.run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
-  const started = () => {
-    const { seq } = facts.findLast(({ type }) => type === "state")!;
-    return { runId: state.run!.id, segment: state.run!.segment, seq };
-  };
   const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
-    run: started,
-    resume: started,
+    run: () => undefined,
+    resume: () => undefined,
     wake: () => undefined,
     input: () => ({ id: command.key }),
     stop: receipt,
@@ -135,11 +132,9 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
     case "resume":
       return resumeFacts(state, command, { place, now, agent: agent!, groups, prepared });
     case "input":
-      judgeInput(state.threadId, command, presentIn(state));
-      // Rows can wait for a thread that is on record.
-      return state.state === "created" ? [stateFact(place, "initialized")] : [];
+      return onRecord(state, place);
     case "wake":
-      return wakeFacts(state, command.head, place);
+      return [samePause(place, state)];
     case "stop":
     case "pause":
     case "terminate":
@@ -149,47 +144,32 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
       const fact = answerFact(place, state, request, answer, now, groups);
       return [fact, ...expiries(place, state, now)];
     }
-    case "breakpoint": {
-      if (state.state === "terminated") throw notNow(state, command);
-      const fact = breakpointFact(place, command.breakpoint);
-      return state.state === "created" ? [stateFact(place, "initialized"), fact] : [fact];
-    }
+    case "breakpoint":
+      return onRecord(state, place, breakpointFact(place, command.breakpoint));
     case "unrule": {
       const { rule, by } = command;
       return state.rules?.some(({ id }) => id === rule) ? [ruleRemoved(place, rule, by)] : [];
     }
     case "label": {
-      if (state.state === "terminated") throw notNow(state, command);
       const fact = labelFact(place, command, command.by);
       refuseTooMany(state, fact.labels ?? {});
-      return state.state === "created" ? [stateFact(place, "initialized"), fact] : [fact];
+      return onRecord(state, place, fact);
     }
     case "handle": {
       const { tokenHash, tokenUntil } = command;
-      if (state.state !== "paused") throw notNow(state, command);
-      const { pauseType = "manual" } = state;
-      const interrupts = waitsFor(state);
-      const more = { pauseType, ...(interrupts.length > 0 && { interrupts }), tokenHash };
-      return [stateFact(place, "paused", tokenUntil === undefined ? more : { ...more, tokenUntil })];
+      return [samePause(place, { ...state, tokenHash, tokenUntil })];
     }
     default:
       return command satisfies never;
   }
 }
 
-/** Throws the refusal of an input: the thread has moved on, or is over. */
-export function judgeInput(threadId: string, command: InputCommand, present: Present): void {
-  refuseIfStale(threadId, command, present);
-  const { state } = present;
-  if (state === "terminated") throw belayError("INVALID_STATE", { threadId, state, action: verbOf(command) });
+/** Puts a new thread on record, with facts that no run begins. Rows can wait for a thread that is on record. */
+function onRecord({ state }: ThreadState, place: FramePlace, ...facts: readonly Fact[]): readonly Fact[] {
+  return state === "created" ? [stateFact(place, "initialized"), ...facts] : facts;
 }
 
 function refuseTooMany({ threadId, labels }: ThreadState, change: NonNullable<LabelEvent["labels"]>): void {
   const count = Object.keys(mergeLabels(labels, change)).length;
   if (count > MOST_LABELS) throw belayError("LABELS_INVALID", { threadId, problem: `it would have ${count} labels` });
-}
-
-function notNow({ threadId, state, run }: ThreadState, command: Command): BelayError {
-  if (state === "running") return belayError("ALREADY_RUNNING", { threadId, runId: run?.id ?? "" });
-  return belayError("INVALID_STATE", { threadId, state, action: verbOf(command) });
 }

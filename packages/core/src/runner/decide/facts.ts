@@ -24,15 +24,14 @@ import type { ThreadState } from "../../journal/state.ts";
 import type { Message, Part, Usage } from "../../message.ts";
 import type { Labelling } from "../given/label.ts";
 
-function base(place: FramePlace): EventBase {
+/** Returns the fields that every fact has. The append sets its seq and its time. */
+export function base(place: FramePlace): EventBase {
   const { threadId, runId, segment, agentName, runPath } = place;
   return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
 export function runStart(place: FramePlace, fingerprint?: Fingerprint): RunStartEvent {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  const fact = { type: "run-start" as const, seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
-  return fingerprint === undefined ? fact : { fingerprint, ...fact };
+  return { type: "run-start", ...(fingerprint !== undefined && { fingerprint }), ...base(place) };
 }
 
 export function driftFact(place: FramePlace, report: DriftReport, fingerprint: Fingerprint): DriftEvent {
@@ -62,14 +61,11 @@ export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemo
 }
 
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  const attempt = more?.attempt ?? 1;
-  // The varying properties come last: V8 is slow to add to an object after a spread.
-  return { type: "state", seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state, ...more };
+  return { type: "state", ...base(place), state, ...more };
 }
 
 /** Returns everything that a paused thread waits for. */
-export function waitsFor(state: ThreadState): readonly Interrupt[] {
+function waitsFor(state: ThreadState): readonly Interrupt[] {
   return [...openRequests(state), ...state.interrupts];
 }
 
@@ -93,58 +89,51 @@ export function runEnd(
   place: FramePlace,
   status: RunEndEvent["status"],
   usage: Usage,
-  more: Pick<RunEndEvent, "finish" | "output" | "error" | "values" | "outputKey"> = {},
+  {
+    finish,
+    output,
+    error,
+    values,
+    outputKey,
+  }: Pick<RunEndEvent, "finish" | "output" | "error" | "values" | "outputKey"> = {},
 ): RunEndEvent {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  const { finish, output, error, values, outputKey } = more;
-  const fact: { -readonly [K in keyof RunEndEvent]: RunEndEvent[K] } = {
+  return {
     type: "run-end",
-    seq: 0,
-    at: 0,
-    threadId,
-    runId,
-    segment,
-    attempt: 1,
-    agentName,
-    runPath,
+    ...base(place),
     status,
     usage,
+    ...(finish !== undefined && { finish }),
+    ...(output !== undefined && { output }),
+    ...(error !== undefined && { error }),
+    ...(values !== undefined && { values }),
+    ...(outputKey !== undefined && { outputKey }),
   };
-  if (finish !== undefined) fact.finish = finish;
-  if (output !== undefined) fact.output = output;
-  if (error !== undefined) fact.error = error;
-  if (values !== undefined) fact.values = values;
-  if (outputKey !== undefined) fact.outputKey = outputKey;
-  return fact;
 }
 
 export function turnEnd(place: FramePlace, turn: number, at: number): TurnEndEvent {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  return { type: "turn-end", seq: 0, at, threadId, runId, segment, attempt: 1, agentName, runPath, turn };
+  return { type: "turn-end", ...base(place), at, turn };
 }
 
+export function messageFact(place: FramePlace, message: Message): MessageEvent {
+  return { type: "message", turn: 0, message, ...base(place) };
+}
+
+/** Returns the messages of a person. One without an id gets that of its place in the list. */
 export function inputFacts(
   place: FramePlace,
   inputs: readonly { readonly id?: string; readonly parts: readonly Part[] }[],
   at: number,
-  by?: string,
+  by: string | undefined,
+  idAt = (i: number) => `${place.runId}.i${place.segment}.${i}`,
 ): MessageEvent[] {
-  return inputs.map(({ id, parts }, i) => {
-    const own = id ?? `${place.runId}.i${place.segment}.${i}`;
-    const message: Message = { id: own, role: "user", parts, at, origin: "person", ...(by !== undefined && { by }) };
-    const { threadId, runId, segment, agentName, runPath } = place;
-    return {
-      type: "message",
-      seq: 0,
-      at: 0,
-      threadId,
-      runId,
-      segment,
-      attempt: 1,
-      agentName,
-      runPath,
-      turn: 0,
-      message,
-    };
-  });
+  return inputs.map(({ id, parts }, i) =>
+    messageFact(place, {
+      id: id ?? idAt(i),
+      role: "user",
+      parts,
+      at,
+      origin: "person",
+      ...(by !== undefined && { by }),
+    }),
+  );
 }

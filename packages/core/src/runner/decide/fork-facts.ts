@@ -25,16 +25,11 @@ export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent,
   const raised = asked.map(({ interrupt, runPath }) =>
     interruptedFact({ ...place, agentName: interrupt.by, runPath }, anew(place, state, interrupt, runPath, clock)),
   );
+  const interrupts = raised.flatMap(({ action }) => action.interrupted ?? []);
   return [
     ...callEnds(place, state, "fork", { which: dead.map(({ interrupt }) => interrupt) }),
     ...raised,
-    resting(
-      place,
-      state,
-      forked,
-      raised.flatMap(({ action }) => action.interrupted ?? []),
-      clock,
-    ),
+    resting(place, state, forked, interrupts, clock),
   ];
 }
 
@@ -90,9 +85,9 @@ function resting(
     case "error":
       return at(state.state);
     case "running":
-      return isWithoutInput(state) ? at("initialized") : at("paused", pause(place, undefined, [], raised, clock));
+      return isWithoutInput(state) ? at("initialized") : at("paused", pause(place, state, raised, clock));
     case "paused":
-      return at("paused", pause(place, state.pauseType, state.interrupts, raised, clock));
+      return at("paused", pause(place, state, raised, clock));
     default:
       return state.state satisfies never;
   }
@@ -106,8 +101,7 @@ function isWithoutInput({ run, scopes }: ThreadState): boolean {
 /** Returns the pause of the parent. If it had none, or waited only for resume(), it is one as by pause(). */
 function pause(
   { runPath }: FramePlace,
-  pauseType: StateEvent["pauseType"],
-  before: readonly Interrupt[],
+  { pauseType, interrupts: before }: ThreadState,
   raised: readonly Interrupt[],
   clock: Clock,
 ): Partial<StateEvent> {

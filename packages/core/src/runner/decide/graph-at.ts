@@ -6,10 +6,8 @@ import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { agentAt } from "./agent-at.ts";
 
-type AnyAgent = Definition;
-
 /** Returns the path that `to` means. Throws if the run is not there. */
-export function namedGraph(agent: AnyAgent, state: ThreadState, to: string): string {
+export function namedGraph(agent: Definition, state: ThreadState, to: string): string {
   const { scopes, run } = state;
   const waits = waiting(state).includes(to);
   const path = (waits && graphAround(agent, to)) || to;
@@ -25,7 +23,7 @@ export function namedGraph(agent: AnyAgent, state: ThreadState, to: string): str
 }
 
 /** Returns the graph that a caller most likely means: the root, or the innermost graph around the first open interrupt. */
-export function likelyGraph(agent: AnyAgent, state: ThreadState): string | undefined {
+export function likelyGraph(agent: Definition, state: ThreadState): string | undefined {
   if (isGraph(agent, agent.name)) return agent.name;
   for (const address of waiting(state)) {
     const path = graphAround(agent, address);
@@ -39,13 +37,13 @@ function waiting(state: ThreadState): readonly string[] {
   return [...state.interrupts, ...openRequests(state)].map(({ address }) => address);
 }
 
-function graphAround(agent: AnyAgent, address: string): string | undefined {
+function graphAround(agent: Definition, address: string): string | undefined {
   for (let path = address; path !== ""; path = path.slice(0, Math.max(0, path.lastIndexOf("/")))) {
     if (isGraph(agent, path)) return path;
   }
   return undefined;
 }
 
-function isGraph(agent: AnyAgent, path: string): boolean {
+function isGraph(agent: Definition, path: string): boolean {
   return agentAt(agent, path)?.checkpoint !== undefined;
 }

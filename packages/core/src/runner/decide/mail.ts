@@ -1,12 +1,13 @@
 // Commands as the store keeps them: their bodies, the facts by which an input becomes history, and the keys they go by.
 
 import { type BelayError, belayError } from "../../error.ts";
-import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent } from "../../event.ts";
+import type { Fact, InputConsumedEvent, InputQueuedEvent } from "../../event.ts";
 import type { FramePlace, LateResult } from "../../frame.ts";
-import type { Message, Part } from "../../message.ts";
+import type { Part } from "../../message.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
+import { base, inputFacts } from "./facts.ts";
 
 /** The verbs that end a segment. The owner heeds their rows before an append consumes them. */
 export type StopVerb = "stop" | "pause" | "terminate";
@@ -79,14 +80,9 @@ export async function steersFor(store: Store, key: ThreadKey): Promise<readonly 
 }
 
 /** Returns the input of a row that is to resume its thread; undefined for any other row. */
-export function resumeIn({ kind, body }: Command): ResumeMail | undefined {
-  if (kind !== "answer") return undefined;
-  try {
-    const mail = JSON.parse(body) as Partial<ResumeMail> | null;
-    return mail?.do === "resume" && isInput(mail) ? (mail as ResumeMail) : undefined;
-  } catch {
-    return undefined;
-  }
+export function resumeIn(row: Command): ResumeMail | undefined {
+  const mail = row.kind === "answer" ? (bodyOf(row) as Partial<ResumeMail> | null | undefined) : undefined;
+  return mail?.do === "resume" && isInput(mail) ? (mail as ResumeMail) : undefined;
 }
 
 /** Returns the facts by which an input becomes part of the history. */
@@ -98,51 +94,43 @@ export function inputFactsOf(
   at: number,
 ): Fact[] {
   const consumed: InputConsumedEvent = { type: "input-consumed", id, kind, ...base(place) };
-  const messages = mail.messages.map((given, i): MessageEvent => {
-    const own = given.id ?? (i === 0 ? id : `${id}.${i}`);
-    const { by } = mail;
-    const said: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
-    const message = by === undefined ? said : { ...said, by };
-    return { type: "message", turn: 0, message, ...base(place) };
-  });
-  return [consumed, ...messages];
+  return [consumed, ...inputFacts(place, mail.messages, at, mail.by, (i) => (i === 0 ? id : `${id}.${i}`))];
 }
 
 /** Reads the body of a row. Throws if it is damaged: callers rely on its fields. */
-export function read<T extends Mail>(key: ThreadKey, command: Command): T {
-  let mail: unknown;
-  try {
-    mail = JSON.parse(command.body);
-  } catch {
-    throw damaged(key, command, "is not JSON");
-  }
-  const { kind } = command;
-  if (typeof mail !== "object" || mail === null || kind === "answer" || !isMail[kind](mail)) {
-    throw damaged(key, command, `is no ${command.kind}`);
-  }
+export function read<T extends Mail>(key: ThreadKey, row: Command): T {
+  const mail = bodyOf(row);
+  if (!mail || !isMail[row.kind](mail)) throw damaged(key, row, mail);
   return mail as T;
+}
+
+/** Returns the body of a row: null if it is no object, and undefined if it is not JSON. */
+export function bodyOf({ body }: Command): object | null | undefined {
+  try {
+    const mail: unknown = JSON.parse(body);
+    return typeof mail === "object" ? mail : null;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the error for a row that cannot be read, with the body that was found in it. */
+export function damaged({ threadId }: ThreadKey, { key, kind }: Command, body: unknown): BelayError {
+  const what = body === undefined ? "is not JSON" : `is no ${kind}`;
+  return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} ${what}` });
 }
 
 type Mail = StopMail | InputMail | LateMail;
 
-const isMail: Readonly<
-  Record<Exclude<Command["kind"], "answer">, (mail: Partial<StopMail & InputMail & LateMail>) => boolean>
-> = {
+const isMail: Readonly<Record<Command["kind"], (mail: Partial<StopMail & InputMail & LateMail>) => boolean>> = {
   stop: ({ runId, segment }) => typeof runId === "string" && typeof segment === "number",
   steer: isInput,
   input: isInput,
   late: ({ path, callId }) => typeof path === "string" && typeof callId === "string",
+  // `commandIn` and `resumeIn` read it.
+  answer: () => false,
 };
 
 function isInput({ messages }: Partial<InputMail>): boolean {
   return Array.isArray(messages) && messages.every((message) => Array.isArray(message?.parts));
-}
-
-function damaged({ threadId }: ThreadKey, { key }: Command, what: string): BelayError {
-  return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} ${what}` });
-}
-
-export function base(place: FramePlace) {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }

@@ -2,33 +2,29 @@
 // on the thread. The state may have moved by the time that the command is decided: `decide` judges it anew.
 
 import type { Definition } from "../../agent.ts";
-import { BelayError, belayError, UserInterrupt } from "../../error.ts";
+import { BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import { withinGrace } from "../../hooks/call-hooks.ts";
 import type { Answer } from "../../interrupt/answer.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { StopSignal } from "../../interrupt/stop-signal.ts";
 import { vouched } from "../../interrupt/vouched.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import type { readInput } from "../given/input.ts";
 import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
-import { aimedAt, beginsSegment, type Command, type ResumeCommand } from "./command.ts";
+import { aimedAt, beginsSegment, type Command, type Inputs, type ResumeCommand } from "./command.ts";
 import { driftFact } from "./facts.ts";
+import { judge } from "./judge.ts";
 import { steersFor } from "./mail.ts";
 import { placeIn } from "./place-in.ts";
 import { nothingAsked, type Prepared } from "./prepared.ts";
-import { inputHooks } from "./reply-input.ts";
-import { effectOf, judgeResume, undecided } from "./resume.ts";
-import { judgeRun } from "./run.ts";
+import { inputsAfterHooks, stopped } from "./reply-input.ts";
+import { effectOf, undecided } from "./resume.ts";
 import { stopAtRest } from "./signal.ts";
 
-type Inputs = ReturnType<typeof readInput>;
-
-export interface Preparer extends AnswerChecker {
+interface Preparer extends AnswerChecker {
   readonly key: ThreadKey;
   /** Calls that were left behind and still run. */
   readonly behind: readonly string[];
@@ -39,37 +35,43 @@ export type Prepare = (state: ThreadState) => Promise<Prepared>;
 
 /** Returns the function that prepares a command. Hooks on its input are called once, however often it has to be decided. */
 export function preparing(preparer: Preparer, command: Command, place: FramePlace, signal: StopSignal): Prepare {
-  const hooked = beginsSegment(command) ? inputHooks(preparer, place, command.inputs) : () => [];
-  let said: Promise<readonly Fact[]> | undefined;
   const { clock } = preparer.setup;
-  /** Asks user code. A stop gives it its grace; then the command does not begin. */
+  let hooked: Promise<Inputs> | undefined;
+  let said: Promise<readonly Fact[]> | undefined;
+  /** Asks user code. A stop gives it its grace; then the command does not begin, and nothing of it is recorded. */
   const ask: Ask = async (work) => {
     const done = await withinGrace(
       { signal, clock },
       work.then((value) => ({ value })),
     );
-    if (done === undefined) throw new UserInterrupt(signal.stop?.at ?? 0, signal.stop?.reason);
+    if (done === undefined) throw stopped(signal);
     return done.value;
+  };
+  const afterHooks = (inputs: Inputs) => {
+    hooked ??= ask(inputsAfterHooks(preparer, place, inputs, signal));
+    return hooked;
   };
   return async (state) => {
     try {
+      // A hook is not called for a command that the thread does not take.
+      if (beginsSegment(command)) judge(state, command, place);
       switch (command.do) {
         case "answer":
           await ask(checkAnswer(preparer, state, command.request, command.answer));
           return nothingAsked;
         case "run":
-          judgeRun(state);
-          return { ...nothingAsked, inputs: await hooked(signal) };
+          return { ...nothingAsked, inputs: await afterHooks(command.inputs) };
         case "resume":
-          judgeResume(state, command, place);
-          return await prepareResume(preparer, place, state, command, ask, () => hooked(signal));
+          return await prepareResume(preparer, place, state, command, ask, afterHooks);
         case "stop": {
-          const { behind: late, setup } = preparer;
           const at = placeIn(state, place);
-          const asked = command.stop;
-          const interrupt = stopAtRest(state, aimedAt(command, at), { place: at, asked, late, now: setup.clock.now() });
-          const stop = interrupt && { interrupt, partialText: "", graceMs: asked.graceMs };
-          if (stop !== undefined) said ??= sayAfterStop(speakersOf(preparer, at, state, signal), stop);
+          const { stop: asked } = command;
+          const here = { place: at, asked, late: preparer.behind, now: clock.now() };
+          const interrupt = stopAtRest(state, aimedAt(command, at), here);
+          if (interrupt !== undefined) {
+            const stop = { interrupt, partialText: "", graceMs: asked.graceMs };
+            said ??= sayAfterStop(speakersOf(preparer, at, state, signal), stop);
+          }
           return { ...nothingAsked, said: (await said) ?? [] };
         }
         default:
@@ -90,40 +92,39 @@ async function prepareResume(
   state: ThreadState,
   command: ResumeCommand,
   ask: Ask,
-  hooked: () => Inputs | Promise<Inputs>,
+  afterHooks: (inputs: Inputs) => Promise<Inputs>,
 ): Promise<Prepared> {
-  const { row } = command;
   const answers: (readonly [string, Answer])[] = [];
   for (const [id, answer] of command.answers) {
-    const interrupt = state.requests?.get(id)?.interrupt ?? {};
-    answers.push([id, await ask(signedFor(preparer, command, interrupt, answer))]);
+    answers.push([id, await ask(judged(preparer, state, command, id, answer))]);
   }
-  for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));
-  const inputs = await hooked();
+  const inputs = await afterHooks(command.inputs);
   const drifted = await ask(driftOf(preparer.agent, place, state, command.drift));
   const open = undecided(state, command, preparer.setup.clock.now());
-  const { isAnswer } = effectOf(state.threadId, command, inputs.length > 0, open);
-  if (isAnswer) {
-    const [only] = open as readonly [Interrupt];
-    const said = { type: "respond", value: textOf(only.id, inputs) } as const;
-    const reply = await ask(signedFor(preparer, command, only, said));
-    await ask(checkAnswer(preparer, state, only.id, reply));
+  const { question } = effectOf(state.threadId, command, inputs.length > 0, open);
+  if (question !== undefined) {
+    const words = { type: "respond", value: textOf(question.id, inputs) } as const;
+    const reply = await ask(judged(preparer, state, command, question.id, words));
     return { inputs, answers, reply, drifted, unread: [] };
   }
   // Read last: a steer that is sent while hooks are asked stands before the new input, too.
   const waiting = inputs.length === 0 ? [] : await steersFor(preparer.setup.store, preparer.key);
-  return { inputs, answers, drifted, unread: waiting.filter(({ key }) => key !== row) };
+  return { inputs, answers, drifted, unread: waiting.filter(({ key }) => key !== command.row) };
 }
 
-/** Returns the answer with the name and the groups of the person that gives it. */
-function signedFor(
-  { setup }: Preparer,
+/** Returns the answer with the name and the groups of the person that gives it. Throws an ANSWER_ refusal. */
+async function judged(
+  preparer: Preparer,
+  state: ThreadState,
   { by, groups }: ResumeCommand,
-  interrupt: Pick<Interrupt, "approvers">,
+  id: string,
   answer: Answer,
 ): Promise<Answer> {
+  const interrupt = state.requests?.get(id)?.interrupt ?? {};
   const signed = answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
-  return vouched(setup.memberOf, interrupt, signed, groups);
+  const known = await vouched(preparer.setup.memberOf, interrupt, signed, groups);
+  await checkAnswer(preparer, state, id, known);
+  return known;
 }
 
 function textOf(id: string, inputs: Inputs): string {

@@ -1,14 +1,14 @@
 import type { BelayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { Answer } from "../../interrupt/answer.ts";
-import type { readInput } from "../given/input.ts";
+import type { Inputs } from "./command.ts";
 import type { InputMail, Known } from "./mail.ts";
 
 /** The results of user code and of the store for a command, in one state of the thread. */
 export interface Prepared {
   readonly refusal?: BelayError;
   /** The input after hooks. */
-  readonly inputs: ReturnType<typeof readInput>;
+  readonly inputs: Inputs;
   /** The answers of a resume, with the groups of their people. */
   readonly answers: readonly (readonly [string, Answer])[];
   /** The input of a resume as the answer to the one open question. */

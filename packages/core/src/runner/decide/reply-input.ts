@@ -1,17 +1,15 @@
-// Runs `beforeReply` hooks on an input before it is on record. A stop gives them their grace. If a hook takes longer, the reply
-// has not begun, and its input is not recorded.
+// Runs `beforeReply` hooks on an input before it is on record.
 
 import type { Definition } from "../../agent.ts";
 import { BelayError, errorText, UserInterrupt } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
-import { type HookHost, hookFailed, withinGrace } from "../../hooks/call-hooks.ts";
+import { type HookHost, hookFailed } from "../../hooks/call-hooks.ts";
 import type { ReplyInput } from "../../hooks/hooks.ts";
 import type { StopSignal } from "../../interrupt/stop-signal.ts";
 import { inputAfterHooks } from "../../reply.ts";
 import { type InputMessage, readInput } from "../given/input.ts";
 import type { Setup } from "../given/setup.ts";
-
-type Inputs = ReturnType<typeof readInput>;
+import type { Inputs } from "./command.ts";
 
 export interface ReplyHost {
   readonly agent: Definition;
@@ -19,35 +17,23 @@ export interface ReplyHost {
   readonly deps: unknown;
 }
 
-/** Calls the hooks once, however often the segment has to be opened. */
-export function inputHooks(host: ReplyHost, place: FramePlace, inputs: Inputs): (signal: StopSignal) => Given {
-  let made: Promise<Inputs> | undefined;
-  return (signal) => {
-    if (inputs.length === 0) return inputs;
-    made ??= ask(host, place, inputs, signal);
-    return made ?? inputs;
-  };
-}
-
-type Given = Inputs | Promise<Inputs>;
-
-function ask(host: ReplyHost, place: FramePlace, inputs: Inputs, signal: StopSignal): Promise<Inputs> | undefined {
-  const { agent, setup, deps } = host;
+/** Returns the input as the hooks leave it. */
+export async function inputsAfterHooks(
+  { agent, setup, deps }: ReplyHost,
+  place: FramePlace,
+  inputs: Inputs,
+  signal: StopSignal,
+): Promise<Inputs> {
+  if (inputs.length === 0) return inputs;
   const at = { place, signal, clock: setup.clock, deps, desk: setup };
-  const hooked = inputAfterHooks(agent, at, { messages: inputs });
-  return (
-    hooked &&
-    withinGrace(at, hooked).then(
-      (given) => {
-        if (given === undefined) throw stopped(signal);
-        return readGiven(at, given, setup.maxBytes);
-      },
-      (error: unknown) => {
-        // The hook threw because of the stop.
-        throw signal.stop !== undefined && error instanceof BelayError ? stopped(signal) : error;
-      },
-    )
-  );
+  let given: ReplyInput | undefined;
+  try {
+    given = await inputAfterHooks(agent, at, { messages: inputs });
+  } catch (error) {
+    // The hook threw because of the stop.
+    throw signal.stop !== undefined && error instanceof BelayError ? stopped(signal) : error;
+  }
+  return given === undefined ? inputs : readGiven(at, given, setup.maxBytes);
 }
 
 /** Checks the input that a hook returned by the rules for callers. The error names the hook, not the caller. */
@@ -62,7 +48,8 @@ function readGiven(at: HookHost, given: ReplyInput, most: number): Inputs {
   return inputs;
 }
 
-function stopped({ stop }: StopSignal): UserInterrupt {
+/** Returns the error of a command that a stop came before. */
+export function stopped({ stop }: StopSignal): UserInterrupt {
   return new UserInterrupt(stop?.at ?? 0, stop?.reason);
 }
 

@@ -1,20 +1,23 @@
 // Answers to requests, and requests that expire: facts for the thread in its present state.
 
 import type { StoppedCalls } from "../../agent.ts";
-import type { EventBase, Fact, RequestAnsweredEvent } from "../../event.ts";
+import type { Fact, RequestAnsweredEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
-import { type Decision, type Groups, isExpired, judgeAnswer, type Vote } from "../../interrupt/decision.ts";
+import {
+  type Decision,
+  type Groups,
+  isExpired,
+  judgeAnswer,
+  type RequestState,
+  type Vote,
+} from "../../interrupt/decision.ts";
 import { type Interrupt, isRequest, resumePause } from "../../interrupt/interrupt.ts";
 import { decisionOf, openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { rememberedRule } from "../../permission/remembered.ts";
-import type { Append, Rest } from "../../store/store.ts";
-
-function base(place: FramePlace, runPath: string): EventBase {
-  const { threadId, runId, segment, agentName } = place;
-  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
-}
+import type { Append, RaisedRequest, Rest } from "../../store/store.ts";
+import { base } from "./facts.ts";
 
 /** Returns the fact that records an answer. Throws an ANSWER_ refusal. */
 export function answerFact(
@@ -27,17 +30,15 @@ export function answerFact(
 ): RequestAnsweredEvent {
   const request = state.requests?.get(id);
   const { by, digest, open } = judgeAnswer(state.threadId, id, request, answer, now, groups);
-  const fact: RequestAnsweredEvent = {
+  return {
     type: "request-answered",
-    ...base(place, request!.runPath),
+    ...base({ ...place, runPath: request!.runPath }),
     id,
     by,
     answer,
     ...(digest !== undefined && { digest }),
-    ...(open && { open }),
+    ...(open ? { open } : remembering(request!.interrupt, answer, by, now)),
   };
-  const rule = open ? undefined : remembering(request!.interrupt, answer, by, now);
-  return rule === undefined ? fact : { ...rule, ...fact };
 }
 
 /** Returns the permission rule that an approval with `remember` adds. */
@@ -54,7 +55,13 @@ export function expiries(place: FramePlace, state: ThreadState, now: number): Re
     .filter((interrupt) => isExpired(interrupt, now))
     .map(({ id }) => {
       const { runPath } = state.requests!.get(id)!;
-      return { type: "request-answered", id, by: "runtime", answer: { type: "expire" }, ...base(place, runPath) };
+      return {
+        type: "request-answered",
+        id,
+        by: "runtime",
+        answer: { type: "expire" },
+        ...base({ ...place, runPath }),
+      };
     });
 }
 
@@ -78,37 +85,38 @@ export function asked(
   facts: readonly Fact[],
   paused: boolean,
 ): Pick<Append, "raise" | "close" | "amend" | "decided" | "remember" | "rest"> {
-  let raise: NonNullable<Append["raise"]>[number][] | undefined;
-  let close: string[] | undefined;
-  let amend: NonNullable<Append["amend"]>[number][] | undefined;
-  let decided: NonNullable<Append["decided"]>[number][] | undefined;
-  let remember: NonNullable<Append["remember"]>[number][] | undefined;
-  for (const fact of facts) {
-    if (fact.type === "action" && isRequest(fact.action.interrupted)) {
-      raise ??= [];
-      raise.push(rowOf(fact.runId, fact.action.interrupted));
-    } else if (fact.type === "request-answered" && fact.refused === undefined) {
-      const request = requestIn(state, facts, fact.id);
-      const { by, at, digest } = fact;
-      if (fact.open) {
-        if (request === undefined) continue;
-        const approvals = [...request.approvals, { by, at, ...(digest !== undefined && { digest }) }];
-        amend = [...(amend?.filter(({ id }) => id !== fact.id) ?? []), rowOf(fact.runId, request.interrupt, approvals)];
-        continue;
-      }
-      close ??= [];
-      close.push(fact.id);
-      if (request !== undefined) {
-        decided ??= [];
-        decided.push(rowOf(fact.runId, request.interrupt, request.approvals, decisionOf(request, fact)));
-      }
-      if (fact.remember !== "always" || fact.rule === undefined) continue;
-      remember ??= [];
-      remember.push({ id: fact.rule.id!, at: fact.at, body: JSON.stringify(fact.rule) });
-    }
-  }
+  const answers = facts.filter((fact) => fact.type === "request-answered");
+  const decisions = answers.filter(({ open }) => !open);
+  const raise = raisedBy(facts).map(({ runId, interrupt }) => rowOf(runId, interrupt));
+  const close = decisions.map(({ id }) => id);
+  const amend = answers.flatMap((fact) => {
+    const { id, runId, by, at, digest, open } = fact;
+    const request = requestIn(state, facts, id);
+    if (!open || request === undefined) return [];
+    return rowOf(runId, request.interrupt, [...request.votes, { by, at, ...(digest !== undefined && { digest }) }]);
+  });
+  const decided = decisions.flatMap((fact) => {
+    const request = requestIn(state, facts, fact.id);
+    return request === undefined ? [] : rowOf(fact.runId, request.interrupt, request.votes, decisionOf(request, fact));
+  });
+  const kept = decisions.filter(({ remember }) => remember === "always");
+  const remember = kept.flatMap(({ rule, at }) => (rule ? { id: rule.id!, at, body: JSON.stringify(rule) } : []));
   const rest = paused ? restAfter(state, facts, raise, close) : undefined;
-  return { raise, close, amend, decided, remember, rest };
+  const rows = { raise: some(raise), close: some(close), amend: some(amend), decided: some(decided) };
+  return { ...rows, remember: some(remember), rest };
+}
+
+/** Most appends change no rows of a kind: the store is not asked to. */
+function some<T>(rows: readonly T[]): readonly T[] | undefined {
+  return rows.length > 0 ? rows : undefined;
+}
+
+/** Returns the requests that facts raise. */
+function raisedBy(facts: readonly Fact[]): readonly Pick<RequestBody, "runId" | "interrupt">[] {
+  return facts.flatMap((fact) => {
+    const interrupt = fact.type === "action" ? fact.action.interrupted : undefined;
+    return isRequest(interrupt) ? { runId: fact.runId, interrupt } : [];
+  });
 }
 
 /** The content of the row of a request. */
@@ -131,7 +139,7 @@ function rowOf(
   interrupt: Interrupt,
   approvals: readonly Vote[] = none,
   decision?: Decision,
-): NonNullable<Append["raise"]>[number] {
+): RaisedRequest {
   const { id, expiresAt } = interrupt;
   const body = JSON.stringify({ runId, interrupt, approvals: approvals.length > 0 ? approvals : undefined, decision });
   return expiresAt === undefined ? { id, body } : { id, body, expiresAt };
@@ -142,14 +150,9 @@ function requestIn(
   state: ThreadState,
   facts: readonly Fact[],
   id: string,
-): { readonly interrupt: Interrupt; readonly approvals: readonly Vote[] } | undefined {
-  const known = state.requests?.get(id);
-  if (known !== undefined) return { interrupt: known.interrupt, approvals: known.votes };
-  for (const fact of facts) {
-    if (fact.type === "action" && isRequest(fact.action.interrupted) && fact.action.interrupted.id === id)
-      return { interrupt: fact.action.interrupted, approvals: [] };
-  }
-  return undefined;
+): Pick<RequestState, "interrupt" | "votes"> | undefined {
+  const raised = raisedBy(facts).find(({ interrupt }) => interrupt.id === id);
+  return state.requests?.get(id) ?? (raised && { interrupt: raised.interrupt, votes: none });
 }
 
 /**
@@ -159,31 +162,21 @@ function requestIn(
 function restAfter(
   state: ThreadState,
   facts: readonly Fact[],
-  raise: Append["raise"],
-  close: Append["close"],
+  raise: readonly RaisedRequest[],
+  close: readonly string[],
 ): Rest | undefined {
-  let { pauseType, interrupts } = state;
-  let last = Number.POSITIVE_INFINITY;
-  for (const fact of facts) {
-    if (fact.type === "state") ({ pauseType, interrupts = none } = fact);
-    const calls = fact.type === "message" && fact.message.parts.some((part) => part.type === "call");
-    if (calls || (fact.type === "action" && isRequest(fact.action.interrupted))) last = Math.min(last, fact.seq);
-  }
+  const { pauseType, interrupts = none } = facts.findLast((fact) => fact.type === "state") ?? state;
   if (pauseType !== "tool_interrupt") return undefined;
-  let from = last;
-  for (const scope of state.scopes.values()) {
-    if (scope.calls.length > 0) from = Math.min(from, scope.callsSeq);
-  }
+  const calling = [...state.scopes.values()].filter(({ calls }) => calls.length > 0);
   // The code of a custom agent raises requests without a call.
-  for (const { decision, raised } of state.requests?.values() ?? []) {
-    if (decision === undefined) from = Math.min(from, raised);
-  }
+  const asking = [...(state.requests?.values() ?? [])].filter(({ decision }) => decision === undefined);
+  const begun = [...calling.map(({ callsSeq }) => callsSeq), ...asking.map(({ raised }) => raised)];
   // An answered call may read the shared values, which any line may set.
-  if (state.values !== undefined || facts.some(setsValues)) from = 1;
-  // All requests are answered and all calls have ended: only resume() is left.
-  if (!Number.isFinite(from)) from = state.head + 1;
-  const open = openRequests(state).filter(({ id }) => !close?.includes(id));
-  const times = [...open, ...(raise ?? [])].map(({ expiresAt }) => expiresAt);
+  const readsValues = state.values !== undefined || facts.some(setsValues);
+  // What the facts themselves begin is in the line after the head.
+  const from = readsValues ? 1 : Math.min(state.head + 1, ...begun);
+  const open = openRequests(state).filter(({ id }) => !close.includes(id));
+  const times = [...open, ...raise].map(({ expiresAt }) => expiresAt);
   // Code that asks to be run again waits for resume() by a person, not by a worker.
   if (times.length === 0 && resumePause(interrupts) === "tool_interrupt") return { from };
   const dueAt = times.length === 0 ? 0 : Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));

@@ -12,30 +12,28 @@ import { openRequests } from "../../journal/requests.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { agentAt } from "./agent-at.ts";
 import type { ResumeCommand } from "./command.ts";
-import { inputFacts, runStart, samePause, stateFact } from "./facts.ts";
+import { inputFacts, runStart, stateFact } from "./facts.ts";
 import { namedGraph } from "./graph-at.ts";
 import { inputFactsOf, kindOf, queuedFacts, queuedMail } from "./mail.ts";
 import { answerFact, expiries } from "./requests.ts";
-import { type Beginning, callerFacts, refuseUnless } from "./run.ts";
-import { presentIn, refuseIfStale, stale } from "./stale.ts";
+import { type Beginning, callerFacts } from "./run.ts";
 import { underWay } from "./under-way.ts";
 
-/** Returns the first facts of the segment. Throws a refusal. */
+/** Returns the first facts of the segment. Throws a refusal. The thread takes the command: `judge` was asked. */
 export function resumeFacts(
   state: ThreadState,
   command: ResumeCommand,
   { place, now, agent, groups, prepared }: Beginning & { readonly groups: Groups },
 ): readonly Fact[] {
-  judgeResume(state, command, place);
   const { to, by } = command;
   const facts: Fact[] = [...prepared.drifted];
   if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
   const open = undecided(state, command, now);
   const answers = prepared.answers.map(([id, answer]) => answerFact(place, state, id, answer, now, groups));
   facts.push(...answers, ...expiries(place, state, now));
-  const { mode, isAnswer, dead } = effectOf(state.threadId, command, prepared.inputs.length > 0, open);
-  const inputs = isAnswer ? [] : prepared.inputs;
-  if (isAnswer) facts.push(answerFact(place, state, open[0]!.id, prepared.reply!, now, groups));
+  const { mode, question, dead } = effectOf(state.threadId, command, prepared.inputs.length > 0, open);
+  const inputs = question === undefined ? prepared.inputs : [];
+  if (question !== undefined) facts.push(answerFact(place, state, question.id, prepared.reply!, now, groups));
   if (dead !== undefined) {
     const within = to === undefined ? undefined : [to];
     facts.push(...callEnds(place, state, "stop", { within, which: dead, by: by ?? "user" }));
@@ -55,21 +53,6 @@ export function resumeFacts(
   return facts;
 }
 
-/** Throws the refusal of a resume that the thread does not take. */
-export function judgeResume(state: ThreadState, command: ResumeCommand, place: FramePlace): void {
-  const { run, threadId } = state;
-  const present = presentIn(state);
-  refuseIfStale(threadId, command, present);
-  const paused = state.state === "running" ? "crash" : state.pauseType;
-  if (command.ofPause !== undefined && command.ofPause !== paused) throw stale(threadId, {}, present);
-  // Judged first: a caller that lost a race gets this error, and not one about the state that the winner left.
-  const segment = place.segment - 1;
-  if (run?.id !== place.runId || run.segment !== segment) throw belayError("TOKEN_SPENT", { threadId, segment });
-  const { tokenHash = state.tokenHash } = command;
-  if (tokenHash !== state.tokenHash) throw belayError("TOKEN_UNKNOWN", { threadId });
-  refuseUnless(state, ["paused", "running", "error"], "resume");
-}
-
 /** Returns the open requests that neither an answer of the command nor their deadline decides. With `to`, those of that agent. */
 export function undecided(state: ThreadState, { answers, to }: ResumeCommand, now: number): readonly Interrupt[] {
   return openRequests(state).filter((request) => {
@@ -81,8 +64,8 @@ export function undecided(state: ThreadState, { answers, to }: ResumeCommand, no
 /** The effect of new input on open requests (Q8). */
 interface Effect {
   readonly mode: "continue" | "rethink";
-  /** True if the words answer the one open question. */
-  readonly isAnswer?: true;
+  /** The one open question, if the words answer it. */
+  readonly question?: Interrupt;
   /** The requests that it withdraws while others are kept. */
   readonly dead?: readonly Interrupt[];
 }
@@ -99,7 +82,7 @@ export function effectOf(
   if (wanted !== undefined || mode === "continue" || open.length === 0) return { mode };
   if (open.some(({ onNewInput }) => onNewInput === "answer")) {
     if (open.length > 1) throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
-    return { mode: "continue", isAnswer: true };
+    return { mode: "continue", question: open[0]! };
   }
   const dead = open.filter(({ onNewInput }) => onNewInput !== "keep");
   return dead.length < open.length ? { mode: "continue", dead } : { mode };
@@ -186,14 +169,4 @@ function listeners(
 /** True for an agent inside a call: the agent that made the call speaks for it. */
 function inCall(path: string): boolean {
   return /\/t\d+\/c\d+\//.test(path);
-}
-
-/** Takes the lease for code that waits for a person and can continue: the pause is recorded once more. */
-export function wakeFacts(state: ThreadState, head: number, place: FramePlace): readonly Fact[] {
-  // Another process has written since: that process begins the code again.
-  if (state.head !== head) {
-    throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
-  }
-  refuseUnless(state, ["paused"], "going on");
-  return [samePause(place, state)];
 }

@@ -1,7 +1,6 @@
 // A new run, as facts. Pure.
 
 import type { Definition } from "../../agent.ts";
-import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { driftReport } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
@@ -21,31 +20,26 @@ export interface Beginning {
   readonly prepared: Prepared;
 }
 
-/** Returns the first facts of a new run. Throws a refusal. */
+/** Returns the first facts of a new run. The thread takes it: `judge` was asked. */
 export function runFacts(
   state: ThreadState,
   command: RunCommand,
   { place, now, agent, prepared }: Beginning,
 ): readonly Fact[] {
-  judgeRun(state);
   const { id, by, row } = command;
   const print = agent.fingerprint();
   const isKnown = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
   // A run that failed may have left calls, agents and requests open: they end before the next run begins.
   const facts = callEnds(place, state, "input", { by: "user", forGood: true });
   if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
-  const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair: agent.repair } as const) : undefined;
-  const running = stateFact(place, "running", id === undefined ? closing : { ...closing, id });
+  const isOpen = [...state.scopes.values()].some(({ calls }) => calls.length > 0);
+  const closing = isOpen && ({ mode: "rethink", repair: agent.repair } as const);
+  const running = stateFact(place, "running", { ...closing, ...(id !== undefined && { id }) });
   facts.push(runStart(place, isKnown ? undefined : print), running);
   const messages = prepared.inputs;
   if (row === undefined) facts.push(...callerFacts(place, command), ...inputFacts(place, messages, now, by));
   else facts.push(...inputFactsOf(place, row, "input", { messages, ...(by !== undefined && { by }) }, now));
   return facts;
-}
-
-/** Throws the refusal of a new run, if the thread does not take one. */
-export function judgeRun(state: ThreadState): void {
-  refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
 }
 
 /** Records the caller of a run or a resume, if it is named. The id alone stands in the `state` fact before. */
@@ -54,16 +48,4 @@ export function callerFacts(
   { id = `${place.runId}.${place.segment}`, by }: SegmentCommand,
 ): readonly Fact[] {
   return by === undefined ? [] : [commandFact(place, { key: keyOf.run(id), by })];
-}
-
-function hasOpenCalls(state: ThreadState): boolean {
-  for (const scope of state.scopes.values()) if (scope.calls.length > 0) return true;
-  return false;
-}
-
-export function refuseUnless(state: ThreadState, allowed: readonly string[], action: string): void {
-  const { threadId, state: now } = state;
-  if (allowed.includes(now)) return;
-  if (now === "paused") throw belayError("NEED_RESUME", { threadId, pauseType: state.pauseType ?? "a pause" });
-  throw belayError("INVALID_STATE", { threadId, state: now, action });
 }

@@ -15,15 +15,7 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import {
-  answerCommand,
-  breakpointCommand,
-  inputCommand,
-  labelCommand,
-  signalCommand,
-  signed,
-  unruleCommand,
-} from "../decide/command.ts";
+import { answerCommand, inputCommand, labelCommand, plainCommand, signalCommand, signed } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { afterFailure } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
@@ -353,7 +345,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     await this.#refuseUnknown(threadId);
-    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()), options);
+    return submit(
+      this.#door(threadId),
+      plainCommand({ do: "unrule", rule: id }, caller, this.#setup.clock.id()),
+      options,
+    );
   }
 
   /** session.setBreakpoint() by thread id. */
@@ -362,7 +358,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
     if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name);
     const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
-    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
+    await submit(
+      this.#door(threadId),
+      plainCommand({ do: "breakpoint", breakpoint }, options, this.#setup.clock.id()),
+      options,
+    );
   }
 
   /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */

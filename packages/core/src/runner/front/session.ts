@@ -18,13 +18,12 @@ import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import {
   answerCommand,
-  breakpointCommand,
   type InputCommand,
   inputCommand,
   labelCommand,
+  plainCommand,
   signalCommand,
   signed,
-  unruleCommand,
 } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { afterFailure } from "../decide/idle.ts";
@@ -192,13 +191,21 @@ export class LiveSession<Out = string> {
   /** Removes a rule of this thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkRemoveRule(options, "session");
-    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
+    return submit(
+      doorOf(this.#thread),
+      plainCommand({ do: "unrule", rule: id }, options, this.#thread.setup.clock.id()),
+      options,
+    );
   }
 
   /** Sets or clears a breakpoint at a node of the thread's graphs. It stays until the next call for that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()), options);
+    await submit(
+      doorOf(this.#thread),
+      plainCommand({ do: "breakpoint", breakpoint }, options, this.#thread.setup.clock.id()),
+      options,
+    );
   }
 
   /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */

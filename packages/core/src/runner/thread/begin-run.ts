@@ -4,7 +4,7 @@
 import { belayError } from "../../error.ts";
 import type { Taken } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
-import type { ResumeCommand } from "../decide/command.ts";
+import { keyed, type ResumeCommand } from "../decide/command.ts";
 import { refuseIfStale } from "../decide/stale.ts";
 import type { CommandOptions } from "../given/command-options.ts";
 import { type Input, readInput } from "../given/input.ts";
@@ -66,7 +66,7 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, only: Only
 }
 
 function callerOf({ id, by }: CommandOptions, fresh: string) {
-  return { key: keyOf.run(id ?? fresh), ...(id !== undefined && { id }), ...(by !== undefined && { by }) };
+  return { ...keyed(keyOf.run(id ?? fresh), id), ...(by !== undefined && { by }) };
 }
 
 /** Returns the run that was begun under this id, or one that follows it; undefined if the id is not on record. */

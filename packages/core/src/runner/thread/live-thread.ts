@@ -10,8 +10,8 @@ import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
+import type { StandardSchema } from "../../schema/schema.ts";
 import type { Loaded, ThreadKey, ThreadRow } from "../../store/store.ts";
-import { AnswerSchemas } from "../decide/answer-schemas.ts";
 import { isSignal, type OpeningCommand, type SegmentCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
@@ -62,7 +62,7 @@ export class LiveThread implements TenureHost, HotHost {
   /** Code that waits for a person in memory. */
   readonly hot: HotSession;
   /** The schemas of the answers that this code takes, by request. */
-  readonly schemas = new AnswerSchemas();
+  readonly schemas = new Map<string, StandardSchema>();
   /** Settles when the session is closed. Undefined until close() is called. */
   closing: Promise<void> | undefined;
   /** True if the thread was deleted. */

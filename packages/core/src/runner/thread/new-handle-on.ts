@@ -1,5 +1,6 @@
 import { type BelayError, belayError } from "../../error.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
+import { plainCommand } from "../decide/command.ts";
 import { handleOf, newToken } from "../decide/ending.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Door } from "./door.ts";
@@ -10,7 +11,7 @@ export async function newHandleOn(door: Door): Promise<Handle> {
   const { clock, tokenTtlMs } = door.setup;
   const { threadId } = door.key;
   const { token, ...hashed } = newToken(clock.now(), tokenTtlMs);
-  const command = { do: "handle", key: `handle:${clock.id()}`, by: "user", ...hashed } as const;
+  const command = plainCommand({ do: "handle", ...hashed }, {}, clock.id());
   try {
     const { runId, segment, pauseType = "manual" } = await submit(door, command);
     return handleOf({ threadId, runId, segment }, pauseType, token);

@@ -6,7 +6,7 @@ import { decode } from "../../journal/codec.ts";
 import { readName } from "../../read-name.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { type InputCommand, rowOf } from "../decide/command.ts";
-import { judgeInput } from "../decide/decide.ts";
+import { judgeIn } from "../decide/judge.ts";
 import type { Present } from "../decide/stale.ts";
 import { isOwnKey } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
@@ -22,7 +22,7 @@ export async function sendInput(thread: LiveThread, command: InputCommand): Prom
   const { id } = command;
   const isMeant = command.runId !== undefined || command.segment !== undefined;
   try {
-    judgeInput(key.threadId, command, isMeant ? await presentOf(thread) : { runId: undefined, segment: 0, state });
+    judgeIn(key.threadId, command, isMeant ? await presentOf(thread) : { runId: undefined, segment: 0, state });
   } catch (refusal) {
     if (id !== undefined && (await wasSent(thread, id))) return { id };
     throw refusal;

@@ -2,6 +2,7 @@ import { belayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import { samePause } from "../decide/facts.ts";
 import type { IdleFacts } from "../decide/idle.ts";
+import { placeIn } from "../decide/place-in.ts";
 import type { Recall } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
 import { Writer, type WriterHost } from "./writer.ts";
@@ -19,9 +20,8 @@ export async function appendIdle(
 ): Promise<void> {
   const { threadId } = host.key;
   const state = await recall.readAll();
-  const { run } = state;
   // The segment in the store, because the session may have read an older one.
-  const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
+  const at = placeIn(state, place);
   const made = make(at, state);
   if (made.length === 0) return;
   const isMoved = state.state !== "paused" || made.some(({ type }) => type === "state");

@@ -11,8 +11,8 @@ import { isReplaceable, isSpokenTo } from "../../journal/history.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import { commandIn, type Command as DoorCommand, signalIn } from "../decide/command.ts";
+import { base } from "../decide/facts.ts";
 import {
-  base,
   type InputMail,
   type InputQueuedMail,
   inputFactsOf,

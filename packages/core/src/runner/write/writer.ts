@@ -18,8 +18,8 @@ import type { Decision } from "../../interrupt/decision.ts";
 import { reduce } from "../../journal/reduce.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { point } from "../../point.ts";
+import type { StandardSchema } from "../../schema/schema.ts";
 import type { Append, Appended, ThreadKey } from "../../store/store.ts";
-import type { AnswerSchemas } from "../decide/answer-schemas.ts";
 import type { Setup } from "../given/setup.ts";
 import type { Feed } from "../read/feed.ts";
 import type { Recall } from "../read/recall.ts";
@@ -34,7 +34,7 @@ export interface WriterHost {
   readonly key: ThreadKey;
   readonly feed: Feed;
   /** The schemas that running code has for the answers to its open requests, by id. */
-  readonly schemas: AnswerSchemas;
+  readonly schemas: Map<string, StandardSchema>;
   readonly recall: Recall;
   /** Called with facts that are on record. */
   recorded?(facts: readonly Fact[]): void;
