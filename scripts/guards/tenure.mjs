@@ -62,6 +62,22 @@ export const tenures = [
       ],
     },
   ),
+  ...inFile(`${runner}/thread/tenure.ts`, ["thread/stood-still"], {
+    "nothing runs before the lease is known to be valid": ["await this.#drive!.writer.alone(() => []);", ""],
+  }),
+  ...inFile(`${runner}/write/writer.ts`, ["thread/stood-still"], {
+    "no caller resumes after the lease has ended": ["mailbox === undefined && this.#isHeld)", "mailbox === undefined)"],
+    "the lease is valid after the rows were read": ["unread = undefined;", "return this.#wake(batch);"],
+    "the lease is valid after a renewal": [
+      "if (!this.#isHeld) {",
+      "if (!this.#isHeld && this.#provedAt === this.appendedAt) {",
+    ],
+    "a clock that was set back proves nothing": ["age >= 0 && ", ""],
+    "no code gets a decision after the lease has ended": [
+      "(this.#facts, last);\n      if (last.released",
+      "(this.#facts, last);\n      this.#giveDecisions(this.#facts);\n      if (last.released",
+    ],
+  }),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
     "a wait ends with its owner": ["if (loaded?.row.lease === undefined || isOver", "if (isOver"],
   }),

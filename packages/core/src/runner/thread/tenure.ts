@@ -194,6 +194,8 @@ export class Tenure {
       return this.#fail(closed ? belayError("SESSION_CLOSED", { threadId: key.threadId }) : storeError(key, error));
     }
     if (isSignal(this.command)) return this.#rest(state);
+    // Nothing runs before the lease is known to be valid: the answer of the store may have come late.
+    await this.#drive!.writer.alone(() => []);
     let ended = await this.#runToEnd(state);
     let said: readonly Fact[] = [];
     const speakers = this.#speakers(ended, state);
@@ -556,10 +558,9 @@ export class Tenure {
   async renew(): Promise<BelayError | undefined> {
     const drive = this.#drive;
     if (drive === undefined || this.#over || isSignal(this.command)) return undefined;
-    const { store, leaseTtlMs } = this.#host.setup;
     let kept: boolean;
     try {
-      kept = await store.renew(this.#host.key, drive.writer.fence, leaseTtlMs);
+      kept = await drive.writer.renew();
     } catch (error) {
       // The next append shows whether the store is gone. The lease is valid until it expires.
       return storeError(this.#host.key, error);

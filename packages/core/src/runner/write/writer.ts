@@ -6,6 +6,9 @@
 // 4. Nothing is written after the append that released the lease.
 // 5. The callers that wait for an append resume before the next append is made. It counts the work that they start at
 //    once, and it includes the facts that they record at once.
+// 6. Code acts on the record only while the lease is known to be valid. A lease is proved by an append or a renewal, for its
+//    time from the moment at which that was sent. Callers that resume later, and code that gets a decision later, wait for
+//    a renewal: a process that stood still and lost the thread starts nothing (F3, thread/stood-still.test.ts).
 //
 // Callbacks and fields in place of promises: see append-in-flight.ts.
 //
@@ -81,6 +84,8 @@ export class Writer {
   mail = false;
   /** When the last append was prepared. */
   appendedAt: number | undefined;
+  /** When the append or the renewal was sent that proved the lease last. */
+  #provedAt = 0;
 
   constructor(host: WriterHost, state: ThreadState, options: WriterOptions) {
     this.#host = host;
@@ -122,10 +127,12 @@ export class Writer {
     this.#fence = appended.fence;
     this.mail = appended.mail;
     this.appendedAt = append.at;
+    this.#provedAt = append.at;
     if (append.expect === 0) this.#host.recall.since = append.at;
     if (append.named !== undefined) this.#host.recall.named = append.named;
     if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
     this.#apply(facts, { released: taken });
+    this.#giveDecisions(facts);
     return undefined;
   }
 
@@ -145,6 +152,15 @@ export class Writer {
   /** Makes the last append, which returns the lease. Without facts it only returns the lease. */
   release(facts: () => readonly Fact[], released: () => void, draft?: Waiting["draft"]): void {
     this.record({ facts, released, draft, recorded: () => {} });
+  }
+
+  /** Renews the lease. Resolves to false if it is lost. */
+  async renew(): Promise<boolean> {
+    const { store, clock, leaseTtlMs } = this.#host.setup;
+    const at = clock.now();
+    const isOurs = await store.renew(this.#host.key, this.#fence, leaseTtlMs);
+    if (isOurs) this.#provedAt = at;
+    return isOurs;
   }
 
   /** Ends the writer without a call to the store: the lease lapses, or another process has it. */
@@ -177,7 +193,7 @@ export class Writer {
       } else if (last.released !== undefined) {
         this.#host.setup.store.release(this.#host.key, this.#fence).then(() => this.#released(last), this.broke);
       } else {
-        this.#wake(batch);
+        this.#resume(batch, undefined);
       }
     } catch (error) {
       this.broke(error);
@@ -195,47 +211,49 @@ export class Writer {
         return this.#writeBatch(batch);
       }
       this.appendedAt = append.at;
+      this.#provedAt = append.at;
       if (last.mail) this.#options.mailbox?.taken(this.#facts);
       this.mail = appended.mail;
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
       if (append.named !== undefined) this.#host.recall.named = append.named;
       this.#apply(this.#facts, last);
-      if (last.released !== undefined) this.abandon();
-      else if (this.#host.setup.clock.now() - append.at >= this.#host.setup.leaseTtlMs) return this.#renewFirst(batch);
-      else if (appended.mail && this.#options.mailbox !== undefined)
-        return this.#lookFirst(this.#options.mailbox, batch);
+      if (last.released === undefined) return this.#resume(batch, appended.mail ? this.#options.mailbox : undefined);
+      this.abandon();
       this.#wake(batch);
     } catch (error) {
       this.broke(error);
     }
   };
 
-  /**
-   * Reads the commands first: another process may have sent some without a hint yet. A steer sent before this step ended enters
-   * before the next step.
-   */
-  #lookFirst(mailbox: Mailbox, batch: readonly Waiting[]): void {
-    mailbox
-      .look()
-      .then(() => this.#over || this.#wake(batch))
-      .then(undefined, this.broke);
+  /** Resumes the callers of a batch. First renews a lease that may have ended, and reads the commands in `mailbox`. */
+  #resume(batch: readonly Waiting[], mailbox: Mailbox | undefined): void {
+    if (mailbox === undefined && this.#isHeld) this.#wake(batch);
+    else this.#askFirst(batch, mailbox).then(undefined, this.broke);
   }
 
   /**
-   * Renews the lease first: the answer took longer than the lease lasts, or this process was suspended. No caller resumes
-   * before the store confirms the lease.
+   * Asks the store before the callers resume, until an answer comes while the lease is valid. Another process may have sent
+   * commands without a hint yet: a steer sent before this step ended enters before the next step.
    */
-  #renewFirst(batch: readonly Waiting[]): void {
-    const { store, leaseTtlMs } = this.#host.setup;
-    store
-      .renew(this.#host.key, this.#fence, leaseTtlMs)
-      .then((ours) => {
-        if (this.#over) return;
-        if (!ours) throw belayError("FENCED", { threadId: this.#host.key.threadId, owner: undefined });
-        if (this.mail && this.#options.mailbox !== undefined) this.#lookFirst(this.#options.mailbox, batch);
-        else this.#wake(batch);
-      })
-      .then(undefined, this.broke);
+  async #askFirst(batch: readonly Waiting[], mailbox: Mailbox | undefined): Promise<void> {
+    const { threadId } = this.#host.key;
+    let unread = mailbox;
+    while (!this.#over) {
+      if (!this.#isHeld) {
+        if (!(await this.renew())) throw belayError("FENCED", { threadId, owner: undefined });
+      } else if (unread !== undefined) {
+        await unread.look();
+        unread = undefined;
+      } else {
+        return this.#wake(batch);
+      }
+    }
+  }
+
+  /** True while the lease is valid, by the clock of this process. A clock that was set back proves nothing. */
+  get #isHeld(): boolean {
+    const age = this.#host.setup.clock.now() - this.#provedAt;
+    return age >= 0 && age < this.#host.setup.leaseTtlMs;
   }
 
   #released(last: Waiting): void {
@@ -256,6 +274,7 @@ export class Writer {
    * microtasks before the next append.
    */
   #wake(batch: readonly Waiting[]): void {
+    this.#giveDecisions(this.#facts);
     for (const waiting of batch) waiting.recorded();
     this.#facts = nothing;
     if (batch.length === 1 && this.#waiting === undefined) this.#batch = undefined;
@@ -274,6 +293,10 @@ export class Writer {
     released?.();
     this.#show(facts, draft);
     this.#host.recorded?.(facts);
+  }
+
+  /** Gives the decisions that these facts record to the code that waits for them. */
+  #giveDecisions(facts: readonly Fact[]): void {
     for (const fact of facts) if (fact.type === "request-answered") this.#answered(fact.id);
   }
 
