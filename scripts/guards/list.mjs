@@ -124,11 +124,8 @@ const begins = [
 const prepare = inFile(`${runner}/decide/prepare.ts`, begins, {
   "a refused run calls no hook": ["judgeRun(state);\n          return", "return"],
   "a refused resume calls no hook": ["judgeResume(state, command, place);\n          return", "return"],
-  "user code judges the answers of a resume": [
-    "for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));",
-    "",
-  ],
-  "user code judges words that answer": ["await ask(checkAnswer(preparer, state, only.id, reply));", ""],
+  "user code judges the answers of a resume": ["await checkAnswer(preparer, state, id, signed);", ""],
+  "user code judges words that answer": ["await ask(checkedAnswer(preparer, state, command, only.id, said))", "said"],
   "user code that is asked gets a grace": ["if (done === undefined) throw", "if (false) throw"],
   "only text answers": ['if (parts.some(({ type }) => type !== "text")) {', "if (false) {"],
   "the input of a resume is not its own steer": ["waiting.filter(({ key }) => key !== row)", "waiting"],

@@ -44,19 +44,15 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   const { clock } = preparer.setup;
   /** Asks user code. A stop gives it its grace; then the command does not begin. */
   const ask: Ask = async (work) => {
-    const done = await withinGrace(
-      { signal, clock },
-      work.then((value) => ({ value })),
-    );
+    const done = await withinGrace({ signal, clock }, work);
     if (done === undefined) throw new UserInterrupt(signal.stop?.at ?? 0, signal.stop?.reason);
-    return done.value;
+    return done;
   };
   return async (state) => {
     try {
       switch (command.do) {
         case "answer":
-          await ask(checkAnswer(preparer, state, command.request, command.answer));
-          return nothingAsked;
+          return await ask(checkAnswer(preparer, state, command.request, command.answer).then(() => nothingAsked));
         case "run":
           judgeRun(state);
           return { ...nothingAsked, inputs: await hooked(signal) };
@@ -82,7 +78,7 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   };
 }
 
-type Ask = <T>(work: Promise<T>) => Promise<T>;
+type Ask = <T extends object>(work: Promise<T>) => Promise<T>;
 
 async function prepareResume(
   preparer: Preparer,
@@ -94,11 +90,8 @@ async function prepareResume(
 ): Promise<Prepared> {
   const { row } = command;
   const answers: (readonly [string, Answer])[] = [];
-  for (const [id, answer] of command.answers) {
-    const interrupt = state.requests?.get(id)?.interrupt ?? {};
-    answers.push([id, await ask(signedFor(preparer, command, interrupt, answer))]);
-  }
-  for (const [id, answer] of answers) await ask(checkAnswer(preparer, state, id, answer));
+  for (const [id, answer] of command.answers)
+    answers.push([id, await ask(checkedAnswer(preparer, state, command, id, answer))]);
   const inputs = await hooked();
   const drifted = await ask(driftOf(preparer.agent, place, state, command.drift));
   const open = undecided(state, command, preparer.setup.clock.now());
@@ -106,8 +99,7 @@ async function prepareResume(
   if (isAnswer) {
     const [only] = open as readonly [Interrupt];
     const said = { type: "respond", value: textOf(only.id, inputs) } as const;
-    const reply = await ask(signedFor(preparer, command, only, said));
-    await ask(checkAnswer(preparer, state, only.id, reply));
+    const reply = await ask(checkedAnswer(preparer, state, command, only.id, said));
     return { inputs, answers, reply, drifted, unread: [] };
   }
   // Read last: a steer that is sent while hooks are asked stands before the new input, too.
@@ -115,15 +107,19 @@ async function prepareResume(
   return { inputs, answers, drifted, unread: waiting.filter(({ key }) => key !== row) };
 }
 
-/** Returns the answer with the name and the groups of the person that gives it. */
-function signedFor(
-  { setup }: Preparer,
+/** Returns the answer with the name and the groups of the person that gives it. Throws an ANSWER_ refusal. */
+async function checkedAnswer(
+  preparer: Preparer,
+  state: ThreadState,
   { by, groups }: ResumeCommand,
-  interrupt: Pick<Interrupt, "approvers">,
+  id: string,
   answer: Answer,
 ): Promise<Answer> {
-  const signed = answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
-  return vouched(setup.memberOf, interrupt, signed, groups);
+  const named = answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
+  const interrupt = state.requests?.get(id)?.interrupt ?? {};
+  const signed = await vouched(preparer.setup.memberOf, interrupt, named, groups);
+  await checkAnswer(preparer, state, id, signed);
+  return signed;
 }
 
 function textOf(id: string, inputs: Inputs): string {
