@@ -186,11 +186,13 @@ export function withinGrace<T>(
         else timer ??= clock.setTimeout(over, signal.stop?.graceMs ?? GRACE_MS);
       },
     };
-    signal.on(listener);
-    work.then(resolve, reject).finally(() => {
+    const done = () => {
       signal.off(listener);
       clock.clearTimeout(timer);
-    });
+    };
+    signal.on(listener);
+    work.then(resolve, reject);
+    work.then(done, done);
     if (signal.forced || signal.stop !== undefined) listener.stopped();
   });
 }

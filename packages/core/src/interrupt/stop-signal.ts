@@ -100,8 +100,10 @@ export class StopSignal {
   orStopped<T>(work: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const listener = { stopped: () => resolve(undefined) };
+      const off = () => this.off(listener);
       this.on(listener);
-      work.then(resolve, reject).finally(() => this.off(listener));
+      work.then(resolve, reject);
+      work.then(off, off);
       if (this.stop !== undefined) resolve(undefined);
     });
   }

@@ -29,7 +29,7 @@ import type {
   ToolLateEvent,
   ToolStartEvent,
 } from "../event.ts";
-import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import { type Interrupt, isRequest, waitsForResume } from "../interrupt/interrupt.ts";
 import { type InterruptView, isView, mapLeaves } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
@@ -366,8 +366,10 @@ function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
   return { interrupted };
 }
 
-function shortLeaf({ data, ...interrupt }: InterruptView): InterruptView {
-  return { ...short(interrupt), data };
+function shortLeaf(leaf: InterruptView): InterruptView {
+  if (!isOld(leaf) && !waitsForResume(leaf)) return { id: leaf.id, data: leaf.data } as InterruptView;
+  const { data, ...interrupt } = leaf;
+  return { ...interrupt, data };
 }
 
 /** A request that is on record is written as its id. */

@@ -196,8 +196,12 @@ function withoutQuestions(ended: Ended): Ended {
 
 /** Returns the code that waits to be run again: on record, or by these facts. */
 function rerunsIn({ reruns }: ThreadState, facts: readonly Fact[]): readonly Interrupt[] {
-  const raised = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
-  return [...(reruns ?? nothing), ...raised.filter(({ kind }) => kind === "rerun")];
+  const all = [...(reruns ?? nothing)];
+  for (const fact of facts) {
+    const raised = fact.type === "action" ? fact.action.interrupted : undefined;
+    if (raised?.kind === "rerun") all.push(raised);
+  }
+  return all;
 }
 
 /** Returns how many of them the present pause lists. */

@@ -40,12 +40,9 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   let said: Promise<readonly Fact[]> | undefined;
   /** Asks user code. A stop gives it its grace; then the command does not begin, and nothing of it is recorded. */
   const ask: Ask = async (work) => {
-    const done = await withinGrace(
-      { signal, clock },
-      work.then((value) => ({ value })),
-    );
+    const done = await withinGrace({ signal, clock }, work);
     if (done === undefined) throw stopped(signal);
-    return done.value;
+    return done;
   };
   const afterHooks = (inputs: Inputs) => {
     hooked ??= ask(inputsAfterHooks(preparer, place, inputs, signal));
@@ -57,8 +54,7 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
       if (beginsSegment(command)) judge(state, command, place);
       switch (command.do) {
         case "answer":
-          await ask(checkAnswer(preparer, state, command.request, command.answer));
-          return nothingAsked;
+          return await ask(checkAnswer(preparer, state, command.request, command.answer).then(() => nothingAsked));
         case "run":
           return { ...nothingAsked, inputs: await afterHooks(command.inputs) };
         case "resume":
@@ -84,7 +80,7 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   };
 }
 
-type Ask = <T>(work: Promise<T>) => Promise<T>;
+type Ask = <T extends object>(work: Promise<T>) => Promise<T>;
 
 async function prepareResume(
   preparer: Preparer,
