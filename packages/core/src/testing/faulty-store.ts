@@ -35,7 +35,8 @@ const rounds = async (n: number): Promise<void> => {
   for (let i = 0; i < n; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 };
 
-const never = new Promise<never>(() => {});
+/** A promise for each caller: a shared one would keep all that ever waited for it. */
+const never = (): Promise<never> => new Promise(() => {});
 
 export function faultyStore(store: Store): FaultyStore {
   const plans = new Map<FaultyOperation, Fault[]>();
@@ -46,7 +47,7 @@ export function faultyStore(store: Store): FaultyStore {
 
   const gate = async (): Promise<void> => {
     while (frozen !== undefined) await frozen.over;
-    if (dead) await never;
+    if (dead) await never();
   };
   const broken = (operation: FaultyOperation, when: string) => {
     failed = true;

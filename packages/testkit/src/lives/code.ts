@@ -67,7 +67,7 @@ async function failing(): Promise<never> {
 }
 
 export async function stepped(scene: Scene, tool: string, { threadId, idempotencyKey }: EffectPlace): Promise<number> {
-  if (scene.dead) await never;
+  if (scene.dead) await never();
   scene.began(tool, { threadId, idempotencyKey }, { step: "s", repeatable: true }).ended = true;
   return 1;
 }

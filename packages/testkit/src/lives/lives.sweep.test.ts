@@ -1,7 +1,9 @@
 // Random lives of random trees of agents: with any order of the acts of people and processes, the promises hold, and in calm
 // everything continues to its end. `--seed 17 --runs 1` lives the life of seed 17 again.
 
+import { queryObjects } from "node:v8";
 import { expect, inject, test } from "vitest";
+import { Life } from "./life.ts";
 import { live } from "./live.ts";
 
 const { firstSeed: first, lives } = inject("effort");
@@ -19,4 +21,10 @@ test.each(seeds)(
 test("the same seed is the same life", async () => {
   for (const seed of [first, first + 1, first + 2])
     expect(await live(seed, "memory")).toEqual(await live(seed, "memory"));
+});
+
+// A life has processes that die in the middle of their work, and files that are closed under them.
+test.each(["memory", "sqlite"] as const)("nothing of a life is kept after its end, on %s", async (on) => {
+  for (let seed = first; seed < first + 10; seed++) await live(seed, on);
+  await expect.poll(() => queryObjects(Life)).toBe(0);
 });

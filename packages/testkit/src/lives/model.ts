@@ -33,7 +33,7 @@ export function lifeModel(scene: Scene, name: string, manner: Manner): Model {
     provider: "life",
     prefill,
     async *stream(request, { signal }) {
-      if (scene.dead) await never;
+      if (scene.dead) await never();
       scene.asked(name, request.messages, prefill);
       const said = request.messages.filter(({ role }) => role === "assistant").length;
       const dice = diceOf(seedOf(`${scene.seed} ${name} ${said} ${scene.calm ? 0 : request.messages.length}`));

@@ -5,16 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, memoryStore, type Store } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
-import { openDatabase } from "../stores/open-database.ts";
+import { type Database, databaseOpener } from "../stores/open-database.ts";
 
 export interface Places {
   /** For one process. */
   connect(): Store;
   close(): void;
 }
-
-/** No life is so long that more processes begin. */
-const MOST_OPENED = 64;
 
 async function oneMemory(clock: Clock): Promise<Places> {
   const store = memoryStore({ clock });
@@ -24,12 +21,17 @@ async function oneMemory(clock: Clock): Promise<Places> {
 /** Each process has its own connection. */
 async function oneFile(clock: Clock): Promise<Places> {
   const folder = mkdtempSync(join(tmpdir(), "belay-life-"));
-  // Opening takes its time, and a life does not wait for it.
-  const spare = await Promise.all(Array.from({ length: MOST_OPENED }, () => openDatabase(join(folder, "db"))));
-  const opened = [...spare];
-  for (const db of opened) db.exec("PRAGMA synchronous = OFF");
+  const open = await databaseOpener();
+  const opened: Database[] = [];
   return {
-    connect: () => sqliteStore(spare.pop()!, { clock, pollMs: 25 }),
+    connect: () => {
+      const db = open(join(folder, "db"));
+      opened.push(db);
+      const store = sqliteStore(db, { clock, pollMs: 25 });
+      // A life has no power cut. The store itself has set it to FULL.
+      db.exec("PRAGMA synchronous = OFF");
+      return store;
+    },
     close: () => {
       for (const db of opened) db.close();
       rmSync(folder, { recursive: true, force: true });

@@ -42,7 +42,7 @@ export function lifeTools(scene: Scene): Tool<unknown>[] {
     tool({ name, description: name, input, onCrash: "fail", ...options, execute });
   const plain = (name: string, options: Options, work: Work) =>
     make(name, options, async (args, ctx) => {
-      if (scene.dead) return never;
+      if (scene.dead) return never();
       const effect = scene.began(name, ctx, { repeatable: options.repeatable === true });
       try {
         return scene.calm ? "calm" : await work(args, ctx);
@@ -70,7 +70,7 @@ export function lifeTools(scene: Scene): Tool<unknown>[] {
       return word;
     }),
     make("retries", {}, async ({ n }, ctx) => {
-      if (scene.dead) return never;
+      if (scene.dead) return never();
       const effect = scene.began("retries", ctx, { repeatable: true });
       await ticks(n % 3);
       effect.ended = true;
@@ -78,7 +78,7 @@ export function lifeTools(scene: Scene): Tool<unknown>[] {
       return `got ${n}`;
     }),
     make("shares", {}, async ({ n }, ctx) => {
-      if (scene.dead) return never;
+      if (scene.dead) return never();
       const effect = scene.began("shares", ctx);
       ctx.setValue(ctx.callId, n);
       await ticks(n % 5);
@@ -132,7 +132,7 @@ function deaf(scene: Scene, ctx: ToolContext, fails: boolean): Promise<string> {
 }
 
 async function* deafStream(scene: Scene, ctx: ToolContext): AsyncGenerator<string, string, void> {
-  if (scene.dead) await never;
+  if (scene.dead) await never();
   const effect = scene.began("deafStream", ctx);
   try {
     yield "half";
@@ -147,7 +147,7 @@ async function* deafStream(scene: Scene, ctx: ToolContext): AsyncGenerator<strin
 async function asks(scene: Scene, { n }: Args, ctx: ToolContext): Promise<string> {
   const step = (key: string, after?: string) =>
     ctx.step(key, async () => {
-      if (scene.dead) await never;
+      if (scene.dead) await never();
       const effect = scene.began("asks", ctx, { step: key, repeatable: true, ...(after !== undefined && { after }) });
       await ticks(scene.calm ? 0 : n % 4);
       effect.ended = true;

@@ -45,5 +45,5 @@ export interface Stage {
   untilLetGo(letGo: () => void): void;
 }
 
-/** In a dead process nothing happens any more. */
-export const never = new Promise<never>(() => {});
+/** In a dead process nothing happens any more. Each call has a promise of its own: a shared one would keep every dead process. */
+export const never = (): Promise<never> => new Promise(() => {});

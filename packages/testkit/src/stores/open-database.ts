@@ -10,8 +10,13 @@ type Options = { readonly readOnly?: boolean };
 type Module = { readonly DatabaseSync: new (path: string, options?: Options) => Database };
 
 export async function openDatabase(path: string, options: Options = {}): Promise<Database> {
+  return (await databaseOpener())(path, options);
+}
+
+/** Returns a function that opens a database at once. */
+export async function databaseOpener(): Promise<(path: string, options?: Options) => Database> {
   const { DatabaseSync } = await module();
-  return new DatabaseSync(path, options);
+  return (path, options = {}) => new DatabaseSync(path, options);
 }
 
 async function module(): Promise<Module> {

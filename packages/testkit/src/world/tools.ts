@@ -104,7 +104,7 @@ export function worldTools(stage: Stage): Tool<unknown>[] {
   const plain = Object.entries(work).map(([name, does]) =>
     define(name as ToolName, (args, ctx) => {
       // In a process that is dead nothing happens any more.
-      if (stage.dead) return never;
+      if (stage.dead) return never();
       const effect = begin(name as ToolName, ctx);
       const end = () => {
         effect.ended = true;
@@ -119,7 +119,7 @@ export function worldTools(stage: Stage): Tool<unknown>[] {
     }),
   );
   const stream = define("stream", async function* (args, ctx) {
-    if (stage.dead) await never;
+    if (stage.dead) await never();
     const effect = begin("stream", ctx);
     try {
       for (let i = 0; i < args.ticks; i++) {
@@ -134,7 +134,7 @@ export function worldTools(stage: Stage): Tool<unknown>[] {
   /** Its effect happens once, also when its code begins again. */
   const did = (name: ToolName, ctx: ToolContext, key: string, args: Args) =>
     ctx.step(key, async () => {
-      if (stage.dead) await never;
+      if (stage.dead) await never();
       // A step that was cut off while its call waited for another answer may run again.
       const effect = stage.began(name, ctx, { step: key, repeatable: name === "pair" });
       await ticks(stage.calm ? 0 : args.ticks);

@@ -88,7 +88,7 @@ export class Poll {
       version = this.version();
     } catch (error) {
       // The next append reports the failure of the database. A closed one never reports again.
-      if (resultCode(error) === undefined) this.#stop();
+      if (isClosed(error)) this.#stop();
       return;
     }
     if (version === this.#version) return;
@@ -97,9 +97,22 @@ export class Poll {
     for (const set of this.#tenants.values()) for (const { changed } of set) queueMicrotask(() => changed());
   }
 
+  /** False once the database is closed. It is never opened again. */
+  isOpen(): boolean {
+    try {
+      this.version();
+      return true;
+    } catch (error) {
+      return !isClosed(error);
+    }
+  }
+
   /** Another one after each commit of another connection. */
   version(): unknown {
     this.#statement ??= this.#db.prepare("PRAGMA data_version");
     return (this.#statement.get() as { data_version: unknown }).data_version;
   }
 }
+
+/** SQLite has a code for each failure of a database that is open. */
+const isClosed = (error: unknown): boolean => resultCode(error) === undefined;

@@ -3,7 +3,8 @@
 // 1. Without a reader there is no file, and an owner writes nothing.
 // 2. The file goes with the last reader that lives, with its thread, and with an owner that finds no reader alive.
 // 3. Nothing waits for it: it is never synced, and whatever fails with it is a lost body.
-// 4. Only its owner may read it (0600): it holds text of the thread.
+// 4. A line ends with its database: once that is closed, every line leaves and nothing is looked for.
+// 5. Only its owner may read it (0600): it holds text of the thread.
 
 import { hash } from "node:crypto";
 import {
@@ -41,11 +42,15 @@ export class RelayFiles {
   readonly #prefix: string;
   readonly #room = new RelayRoom();
   readonly #files = new Map<string, Followed>();
+  readonly #isOpen: () => boolean;
+  /** Each ends one line. */
+  readonly #leaves = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `database` is the path of the database file. */
-  constructor(database: string) {
+  /** `database` is the path of the database file, and `isOpen` returns false once it is closed. */
+  constructor(database: string, isOpen: () => boolean) {
     this.#prefix = `${database}-live-`;
+    this.#isOpen = isOpen;
   }
 
   join(thread: string, side: Side, heard: (body: string) => void): RelayLine {
@@ -58,13 +63,16 @@ export class RelayFiles {
       this.#read(thread, side === "reader");
     }
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
-    return {
-      say: (body) => this.#write(thread, side === "reader" ? "u" : "d", name, body, side === "reader"),
-      leave: () => {
-        left();
-        this.#leave(thread, side, name);
-      },
+    const leave = () => {
+      if (!this.#leaves.delete(leave)) return;
+      left();
+      this.#leave(thread, side, name);
     };
+    this.#leaves.add(leave);
+    const say = (body: string) => {
+      if (this.#leaves.has(leave)) this.#write(thread, side === "reader" ? "u" : "d", name, body, side === "reader");
+    };
+    return { say, leave };
   }
 
   /** The thread is deleted. */
@@ -87,6 +95,7 @@ export class RelayFiles {
   }
 
   #look(): void {
+    if (!this.#isOpen()) for (const leave of this.#leaves) leave();
     for (const thread of this.#files.keys()) this.#read(thread);
   }
 

@@ -122,8 +122,9 @@ class SqliteStore implements Store {
       const file = openTables(db);
       this.#sql = prepare(db);
       this.#pages = new Pages(db);
-      this.#poll = new Poll(db, options.pollMs ?? 10);
-      this.#relay = file ? new RelayFiles(file) : undefined;
+      const poll = new Poll(db, options.pollMs ?? 10);
+      this.#poll = poll;
+      this.#relay = file ? new RelayFiles(file, () => poll.isOpen()) : undefined;
     } catch (error) {
       throw asStoreError(undefined, error);
     }
