@@ -15,6 +15,7 @@ import type { Loaded, ThreadKey } from "../../store/store.ts";
 import { handleOf } from "../decide/ending.ts";
 import { nest } from "../decide/nest.ts";
 import type { Setup } from "../given/setup.ts";
+import type { Feed } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { LiveRun, RunPlace, RunResult } from "../read/run.ts";
 import { storeError } from "../read/store-error.ts";
@@ -24,6 +25,7 @@ interface Followed {
   readonly setup: Setup;
   readonly key: ThreadKey;
   readonly agent: Definition;
+  readonly feed: Feed;
 }
 
 /** Ends `run` when the run that was taken there rests, in whichever process it runs. Never rejects. */
@@ -37,6 +39,8 @@ export async function follow(thread: Followed, taken: Taken, run: LiveRun): Prom
       const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line));
       const own = facts.filter((fact) => fact.runId === runId && fact.segment >= segment);
       run.began((own[0]?.seq ?? 1) - 1, taken.seq);
+      // Facts of it are on record already.
+      thread.feed.lookAgain();
       const result = endOf(own) ?? (loaded && restOf(thread, loaded, own, taken));
       if (result !== undefined) return run.ended(own.at(-1)?.seq ?? 0, result);
       await untilItRests(setup, key, news.come);
