@@ -8,8 +8,8 @@
 import { type BelayError, belayError } from "../../error.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { type InterruptView, isView } from "../../interrupt/view.ts";
-import { decode, type Line } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
+import { decode } from "../../journal/codec.ts";
+import { fold, folded } from "../../journal/fold.ts";
 import { openFold } from "../../journal/open-fold.ts";
 import { presentView } from "../../journal/present-view.ts";
 import { openRequests } from "../../journal/requests.ts";
@@ -145,9 +145,11 @@ export class Recall {
 
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
     const { threadId } = this.#key;
-    if (loaded?.snapshot === undefined) return folded(newThread(threadId), loaded?.lines ?? []);
+    if (loaded?.snapshot === undefined) return folded(threadId, loaded?.lines ?? []);
     const state = thaw(threadId, loaded.snapshot.seq, loaded.snapshot.body);
-    return state === undefined ? this.readAll() : folded(state, loaded.lines);
+    if (state === undefined) return this.readAll();
+    fold(state, loaded.lines);
+    return state;
   }
 
   /** Takes the result of `firstLoad`. */
@@ -189,7 +191,7 @@ export class Recall {
   }
 
   async readAll(): Promise<ThreadState> {
-    return folded(newThread(this.#key.threadId), (await this.read())?.lines ?? []);
+    return folded(this.#key.threadId, (await this.read())?.lines ?? []);
   }
 
   /** Holds the fold while it is in use. */
@@ -245,11 +247,6 @@ export class Recall {
     this.#seen = new WeakRef(seen);
     return seen;
   }
-}
-
-function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
-  fold(state, lines);
-  return state;
 }
 
 /**

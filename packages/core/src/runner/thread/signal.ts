@@ -8,6 +8,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { type BelayError, belayError } from "../../error.ts";
+import { folded } from "../../journal/fold.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Aim, aimedAt, isSignal, type SignalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
@@ -17,7 +18,7 @@ import { isStale, refuseIfStale } from "../decide/stale.ts";
 import { endOf, loadThread } from "../read/read-facts.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { folded, recorded } from "./outcome.ts";
+import { recorded } from "./outcome.ts";
 import { stopElsewhere } from "./stop-elsewhere.ts";
 import type { Tenure } from "./tenure.ts";
 
