@@ -2,7 +2,7 @@
 // find that the thread has moved on, waits by the same `watched`.
 
 import { decode, type Line } from "../../journal/codec.ts";
-import type { ThreadKey } from "../../store/store.ts";
+import type { Loaded, ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "./read-facts.ts";
 
@@ -28,7 +28,7 @@ export function untilTaken(
   head: number,
   patience: Patience = {},
 ): Promise<boolean> {
-  return until(setup, key, head, patience, (lines) => isTaken(key, lines, command));
+  return until(setup, key, head, patience, ({ lines }) => isTaken(key, lines, command));
 }
 
 /** Waits until no process has the thread. Resolves to false if that took too long. */
@@ -36,12 +36,17 @@ export function untilFree(setup: Setup, key: ThreadKey, patience: Patience): Pro
   return until(setup, key, Number.MAX_SAFE_INTEGER, patience, () => false);
 }
 
+/** Waits until no process runs the thread. One may have it for answered calls. */
+export function untilRests(setup: Setup, key: ThreadKey): Promise<boolean> {
+  return until(setup, key, Number.MAX_SAFE_INTEGER, {}, ({ row }) => row.state !== "running");
+}
+
 async function until(
   setup: Setup,
   key: ThreadKey,
   head: number,
   { waitMs = Number.POSITIVE_INFINITY, signal }: Patience,
-  isOver: (lines: readonly Line[]) => boolean,
+  isOver: (loaded: Loaded) => boolean,
 ): Promise<boolean> {
   const news = watched(setup, key);
   const { clock, store } = setup;
@@ -51,7 +56,7 @@ async function until(
     for (;;) {
       // One load: its row and its lines are of one moment.
       const loaded = await loadThread(store, key, head);
-      if (loaded?.row.lease === undefined || isOver(loaded.lines)) return true;
+      if (loaded?.row.lease === undefined || isOver(loaded)) return true;
       if (signal?.aborted || clock.now() >= due) return false;
       await news.come(due - clock.now());
     }

@@ -2,7 +2,6 @@
 // opening judges those that depend on the store.
 
 import { belayError } from "../../error.ts";
-import type { Taken } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { ResumeCommand } from "../decide/command.ts";
 import { refuseIfStale } from "../decide/stale.ts";
@@ -10,7 +9,6 @@ import type { CommandOptions } from "../given/command-options.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkResume, type ResumeOptions, type RunOptions, readPatch } from "../given/options.ts";
 import { LiveRun } from "../read/run.ts";
-import { follow } from "./follow.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 /** Begins a new run. A thread that was paused by a person, by pause() or by a crash is resumed with the input. */
@@ -75,17 +73,12 @@ function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
   if (running?.command.key === keyOf.run(id)) return running.run;
   const known = (running?.state ?? recall.now()).taken?.get(keyOf.run(id));
   if (known === undefined) return undefined;
-  const { runId } = known;
+  const { runId, segment } = known;
   if (running?.run.runId === runId) return running.run;
   const last = running === undefined && recall.standing.runId === runId;
   // Its process died: the same command again continues it. A run that a person stopped stays stopped.
   if (last && thread.pauseType === "crash") return resumeRun(thread, {}, { ofPause: "crash" });
-  return followed(thread, known);
-}
-
-/** Returns a run that follows the one that was taken there, in whichever process that runs. */
-function followed(thread: LiveThread, taken: Taken): LiveRun {
-  const run = new LiveRun(thread.key.threadId, taken.runId, taken.segment, thread.feed);
-  void follow(thread, taken, run);
+  const run = new LiveRun(thread.key.threadId, runId, segment, thread.feed);
+  thread.follow(known, run);
   return run;
 }
