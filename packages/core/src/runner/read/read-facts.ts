@@ -23,8 +23,8 @@ export async function loadThread(
   }
 }
 
-/** Returns the run and the segment of the last fact of a loaded thread. */
-export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment"> | undefined {
+/** Returns the place of the last fact of a loaded thread. */
+export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment" | "attempt"> | undefined {
   const last = lines.at(-1);
   return last && decode(row.threadId, last, () => null).at(-1);
 }
