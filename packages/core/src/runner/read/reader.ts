@@ -20,7 +20,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   #queue: BelayEvent[];
   #next = 0;
   /** The calls of next() that wait: one, unless next() is called again before the first has resolved. */
-  #wake: (() => void)[] = [];
+  readonly #wake: (() => void)[] = [];
   /** The store may have facts that did not come live. */
   #behind = true;
   #gap: BelayEvent | undefined;
@@ -45,16 +45,14 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#leave = leave;
   }
 
-  /** Sets the cursor. `live`: all events after it will be pushed, and no event before now is after it. */
-  begin(cursor: number, live: boolean): void {
+  /** Sets the cursor, if it has none. All events after it will be pushed, and no event before now is after it. */
+  begin(cursor: number): void {
     if (this.#cursor !== undefined) return;
     this.#cursor = cursor;
     this.#since = cursor;
-    this.#behind = !live;
-    if (live) {
-      this.#queue = [];
-      this.#next = 0;
-    }
+    this.#behind = false;
+    this.#queue = [];
+    this.#next = 0;
     this.#ring();
   }
 
@@ -205,10 +203,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   }
 
   #ring(): void {
-    const waiting = this.#wake;
-    if (waiting.length === 0) return;
-    this.#wake = [];
-    for (const wake of waiting) wake();
+    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 
