@@ -148,14 +148,12 @@ export class Tenure {
     const { store, clock } = host.setup;
     this.#stops = new Stops(clock);
     this.#prepare = preparing(host, asked.command, place, this.#stops.signal);
-    this.#mailbox = new Mailbox(
-      store,
-      host.key,
-      (mail, key) => this.#stopByRow(mail, key),
-      () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
-      (command) => void this.take(command, true).catch(() => {}),
-      (damage) => report({ place: this.#place, desk: host.setup }, damage),
-    );
+    this.#mailbox = new Mailbox(store, host.key, {
+      stop: (mail, key) => this.#stopByRow(mail, key),
+      take: (command) => void this.take(command, true).catch(() => {}),
+      news: () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
+      damaged: (damage) => report({ place: this.#place, desk: host.setup }, damage),
+    });
     if (isSignal(asked.command)) void this.#stops.take(asked.command);
     if (asked.byRow) this.#mailbox.rows.push(asked.command.key);
     this.opening = new Promise((resolve) => (this.#opened = resolve));
