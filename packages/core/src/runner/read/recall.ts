@@ -6,6 +6,7 @@
 // 4. A thread that was deleted and made again under its name is another one: its facts are not added to the old fold.
 
 import { type BelayError, belayError } from "../../error.ts";
+import type { StateEvent } from "../../event.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { type InterruptView, isView } from "../../interrupt/view.ts";
 import { decode } from "../../journal/codec.ts";
@@ -43,17 +44,7 @@ export interface RecallHost {
 export class Recall {
   readonly #store: Store;
   readonly #key: ThreadKey;
-  standing: Standing = {
-    state: "created",
-    pauseType: undefined,
-    interrupts: [],
-    view: undefined,
-    runId: undefined,
-    segment: 0,
-    head: 0,
-    tokenHash: undefined,
-    tokenUntil: undefined,
-  };
+  standing: Standing;
   /** When the thread was made; undefined while there is none. */
   since: number | undefined;
   /** The title and labels of the thread, as of the last load. */
@@ -72,6 +63,7 @@ export class Recall {
     this.#store = store;
     this.#key = key;
     this.#host = host;
+    this.standing = standingOf(newThread(key.threadId));
   }
 
   /** Called when the thread was deleted: nothing of it is shown any more. */
@@ -113,8 +105,10 @@ export class Recall {
     if (known === undefined && !fresh && this.standing.state === "created") return newThread(this.#key.threadId);
     if (known === undefined) {
       const learnt = this.#learnt;
-      const { state, row } = await this.#readEnough();
-      if (may() && learnt === this.#learnt) this.#settleOnRead(state, row);
+      // From the last snapshot, if there is one and the rest can be read later.
+      const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
+      const state = await this.#enough(loaded);
+      if (may() && learnt === this.#learnt) this.#settleOnRead(state, loaded?.row);
       return state;
     }
     const loaded = await this.read(known.head);
@@ -137,12 +131,7 @@ export class Recall {
     return open ?? this.load(true);
   }
 
-  /** Loads the fold for a resume: from the last snapshot, if there is one and the rest can be read later. */
-  async #readEnough(): Promise<{ readonly state: ThreadState; readonly row: ThreadRow | undefined }> {
-    const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
-    return { state: await this.#enough(loaded), row: loaded?.row };
-  }
-
+  /** Returns the fold that a resume needs. */
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
     const { threadId } = this.#key;
     if (loaded?.snapshot === undefined) return folded(threadId, loaded?.lines ?? []);
@@ -177,11 +166,11 @@ export class Recall {
     if (last === undefined) return;
     const facts = decode(this.#key.threadId, last);
     const { runId, segment } = facts.at(-1)!;
-    const rests = facts.findLast((fact) => fact.type === "state");
-    const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
+    const rests = facts.findLast((fact): fact is StateEvent => fact.type === "state");
+    const { pauseType, interrupts = [], tokenHash, tokenUntil }: Partial<StateEvent> = rests ?? {};
     const { state, head } = row;
-    const told = facts.findLast((fact) => fact.type === "action" && isView(fact.action.interrupted));
-    const view = told?.type === "action" && isView(told.action.interrupted) ? told.action.interrupted : undefined;
+    const views = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+    const view = views.findLast(isView);
     // The pause was recorded again: its view stands in an earlier line.
     if (state === "paused" && view === undefined) {
       await this.load(true);
