@@ -13,12 +13,9 @@ import type { LiveThread } from "./live-thread.ts";
 
 /** Begins a new run. A thread that was paused by a person, by pause() or by a crash is resumed with the input. */
 export function beginRun(thread: LiveThread, input: Input, options: RunOptions): LiveRun {
-  const { id } = options;
   thread.refuseIfClosed();
-  if (id !== undefined) {
-    const known = askedBefore(thread, id);
-    if (known !== undefined) return known;
-  }
+  const known = askedBefore(thread, options.id);
+  if (known !== undefined) return known;
   thread.refuseIfBusy();
   const { state, pauseType, setup } = thread;
   const { threadId } = thread.key;
@@ -41,8 +38,7 @@ export type OnlyPause = Pick<ResumeCommand, "tokenHash" | "ofPause" | "row">;
 /** Begins the next segment of the last run. */
 export function resumeRun(thread: LiveThread, options: ResumeOptions, only: OnlyPause = {}): LiveRun {
   const answers = checkResume(options, thread.setup.maxBytes);
-  const { id } = options;
-  const known = id === undefined ? undefined : askedBefore(thread, id);
+  const known = askedBefore(thread, options.id);
   if (known !== undefined) return known;
   const { state } = thread;
   const { runId, segment } = thread.running?.run ?? thread.standing;
@@ -68,7 +64,8 @@ function callerOf({ id, by }: CommandOptions, fresh: string) {
 }
 
 /** Returns the run that was begun under this id, or one that follows it; undefined if the id is not on record. */
-function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
+function askedBefore(thread: LiveThread, id: string | undefined): LiveRun | undefined {
+  if (id === undefined) return undefined;
   const { running, recall } = thread;
   if (running?.command.key === keyOf.run(id)) return running.run;
   const known = (running?.state ?? recall.now()).taken?.get(keyOf.run(id));
