@@ -18,7 +18,7 @@ import { type BelayEvent, type Draft, type Fact, isFact } from "../../event.ts";
 import type { Speech } from "../../frame.ts";
 import type { Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { OwnerWatch } from "./owner-watch.ts";
-import { loadThread, readFacts } from "./read-facts.ts";
+import { factsAndRow, loadThread } from "./read-facts.ts";
 import { Reader, type ReadFacts } from "./reader.ts";
 import { RelayIn } from "./relay-in.ts";
 import { type Followers, RelayOut } from "./relay-out.ts";
@@ -105,11 +105,11 @@ export class Feed {
 
   /** Returns true if a reader with facts up to `after` follows a thread that was deleted, also if another one has its name now. */
   async #isGone(seen: ThreadRow | undefined, after: number): Promise<boolean> {
-    let row = seen;
-    const isOther = () => (this.#made === undefined ? after > 0 && row === undefined : this.#made !== row?.createdAt);
+    const isOther = (row: ThreadRow | undefined) =>
+      this.#made === undefined ? after > 0 && row === undefined : this.#made !== row?.createdAt;
     // Another reader may have seen the thread after this row was read.
-    if (isOther()) row = (await loadThread(this.#host.store, this.#key, Number.MAX_SAFE_INTEGER))?.row;
-    if (isOther()) return true;
+    const row = isOther(seen) ? (await loadThread(this.#host.store, this.#key, Number.MAX_SAFE_INTEGER))?.row : seen;
+    if (isOther(row)) return true;
     if (this.#readers.size > 0) this.#made = row?.createdAt;
     return false;
   }
@@ -153,8 +153,7 @@ export class Feed {
   reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
     const read: ReadFacts = async (after) => {
-      let row = undefined as ThreadRow | undefined;
-      const facts = await readFacts(this.#host.store, this.#key, after, (seen) => (row = seen));
+      const { facts = [], row } = (await factsAndRow(this.#host.store, this.#key, after)) ?? {};
       if (await this.#isGone(row, after)) {
         for (const each of this.#readers) each.end();
         return [];

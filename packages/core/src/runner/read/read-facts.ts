@@ -29,16 +29,9 @@ export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment" | 
   return last && decode(row.threadId, last, () => null).at(-1);
 }
 
-/** Returns the facts after `after`, as they were when they were live. `saw` gets the row of the same moment, if there is one. */
-export async function readFacts(
-  store: Store,
-  key: ThreadKey,
-  after: number,
-  saw?: (row: ThreadRow | undefined) => void,
-): Promise<readonly Fact[]> {
-  const read = await factsAndRow(store, key, after);
-  saw?.(read?.row);
-  return read?.facts ?? [];
+/** Returns the facts after `after`, as they were when they were live. */
+export async function readFacts(store: Store, key: ThreadKey, after: number): Promise<readonly Fact[]> {
+  return (await factsAndRow(store, key, after))?.facts ?? [];
 }
 
 /** A part of a journal, in order. */
@@ -60,10 +53,12 @@ export async function readPage(store: Store, key: ThreadKey, after: number, limi
 }
 
 /**
+ * Returns the facts after `after`, and the row of the same moment; undefined if there is no such thread.
+ *
  * Stops after the line that has more than `most` facts together with those before it: it says that there is a next page. The
  * lines from the beginning on are read if the message of a call, or a request that a pause waits for, lies before `after`.
  */
-async function factsAndRow(
+export async function factsAndRow(
   store: Store,
   key: ThreadKey,
   after: number,
