@@ -146,37 +146,33 @@ export class Recall {
     this.since = loaded.row.createdAt;
     this.named = loaded.row.named;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
-    else await this.#glance(loaded);
+    else if (!this.#glance(loaded)) await this.load(true);
     this.#host.saw(loaded.row);
   }
 
   /**
-   * Returns the standing of the thread without reading its past. `lines` are those that show how it rests. The last line of a
-   * thread without open requests ends with its state, and every line has its run.
+   * Takes the standing of the thread from the lines that show how it rests. The last line of a thread without open requests ends
+   * with its state, and every line has its run. Returns false if these lines do not show it.
    */
-  async #glance({ row, lines }: Loaded): Promise<void> {
+  #glance({ row, lines }: Loaded): boolean {
+    const { state, head, rest, named } = row;
     // The requests of a thread that crashed or failed may stand in any line.
-    if (row.state === "error" || row.state === "running") {
-      await this.load(true);
-      return;
+    if (state === "error" || state === "running") return false;
+    const open = rest === undefined ? undefined : openFold(this.#key.threadId, lines, named);
+    if (open !== undefined) {
+      this.settleOn(open);
+      return true;
     }
-    const open = row.rest === undefined ? undefined : openFold(this.#key.threadId, lines, row.named);
-    if (open !== undefined) return this.settleOn(open);
-    const last = lines.at(-1);
-    if (last === undefined) return;
-    const facts = decode(this.#key.threadId, last);
+    const facts = decode(this.#key.threadId, lines.at(-1)!);
     const { runId, segment } = facts.at(-1)!;
     const rests = facts.findLast((fact): fact is StateEvent => fact.type === "state");
     const { pauseType, interrupts = [], tokenHash, tokenUntil }: Partial<StateEvent> = rests ?? {};
-    const { state, head } = row;
     const views = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
     const view = views.findLast(isView);
     // The pause was recorded again: its view stands in an earlier line.
-    if (state === "paused" && view === undefined) {
-      await this.load(true);
-      return;
-    }
+    if (state === "paused" && view === undefined) return false;
     this.standing = { state, pauseType, interrupts, view, runId, segment, head, tokenHash, tokenUntil };
+    return true;
   }
 
   async readAll(): Promise<ThreadState> {

@@ -159,7 +159,7 @@ export class RelayIn {
   }
 
   #say(ttlMs: number, want = false): void {
-    const follow: Follow = { reader: this.#reader, ttlMs, ...(want && { want }) };
+    const follow: Follow = { reader: this.#reader, ttlMs, want };
     this.#line?.say(JSON.stringify(follow));
   }
 }
