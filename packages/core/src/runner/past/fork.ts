@@ -147,10 +147,8 @@ export async function writeFork(
   };
   const key = { ...of, threadId };
   const sending = new AppendInFlight(store, clock, key);
-  const appended = await new Promise<Appended>((answered, failed) => sending.send(append, answered, failed)).catch(
-    (error: unknown) => {
-      throw storeError(key, error);
-    },
+  const appended = await new Promise<Appended>((answered, failed) =>
+    sending.send(append, answered, (error) => failed(storeError(key, error))),
   );
   if (!appended.ok) throw refusal(of, threadId, appended);
 }

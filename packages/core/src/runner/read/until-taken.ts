@@ -26,7 +26,7 @@ export function untilTaken(
   key: ThreadKey,
   command: string,
   head: number,
-  patience: Patience = {},
+  patience: Patience,
 ): Promise<boolean> {
   return until(setup, key, head, patience, ({ lines }) => isTaken(key, lines, command));
 }
