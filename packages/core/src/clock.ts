@@ -10,6 +10,13 @@ export interface Clock {
   id(): string;
 }
 
+/** Sets a timer that keeps no process alive. */
+export function backgroundTimer(clock: Clock, run: () => void, ms: number): unknown {
+  const timer = clock.setTimeout(run, ms);
+  (timer as { unref?(): void } | undefined)?.unref?.();
+  return timer;
+}
+
 /** Node fires a timer with a longer delay at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 

@@ -5,8 +5,9 @@ export { catalogue } from "./error.ts";
 export { isFact } from "./event.ts";
 export { isRequest } from "./interrupt/interrupt.ts";
 export type { Line } from "./journal/codec.ts";
-export { fold as foldLines } from "./journal/fold.ts";
+export { fold as foldLines, folded } from "./journal/fold.ts";
 export { shownMessages } from "./journal/history.ts";
+export { LineReader } from "./journal/line-reader.ts";
 export { isWithin } from "./journal/reduce.ts";
 export { lateNote, resultPart } from "./journal/render.ts";
 export { openRequests } from "./journal/requests.ts";
@@ -25,8 +26,6 @@ export { faultyStore } from "./testing/faulty-store.ts";
 export type { GivenInput } from "./testing/journal-checks.ts";
 export {
   factProblems,
-  factsOf as factsIn,
-  folded,
   inputProblems,
   inputsIn,
   prefixProblems,

@@ -7,7 +7,7 @@ import { damageAt, decode, type Line, messageOf, type WrittenMessage } from "./c
 import { addAnswer, addInput } from "./history.ts";
 import { titleOf } from "./naming.ts";
 import { reduce } from "./reduce.ts";
-import type { Scope, ThreadState } from "./state.ts";
+import { newThread, type Scope, type ThreadState } from "./state.ts";
 
 /** Folds `lines`, which follow what `state` has already read. */
 export function fold(state: ThreadState, lines: readonly Line[]): void {
@@ -20,6 +20,13 @@ export function fold(state: ThreadState, lines: readonly Line[]): void {
     foldLine(state, lines[i]!);
     i += 1;
   }
+}
+
+/** Returns the fold of these lines, which are a thread from its beginning on. */
+export function folded(threadId: string, lines: readonly Line[]): ThreadState {
+  const state = newThread(threadId);
+  fold(state, lines);
+  return state;
 }
 
 /** Folds fact by fact. An impossible fact is JOURNAL_CORRUPT, with its seq: also a move that no thread makes. */

@@ -3,7 +3,7 @@
 
 import { addUsage } from "../message.ts";
 import { damageAt, decode, type Line } from "./codec.ts";
-import { fold } from "./fold.ts";
+import { folded } from "./fold.ts";
 import { reduce } from "./reduce.ts";
 import { newScope, newThread, type ThreadState } from "./state.ts";
 
@@ -15,11 +15,7 @@ export function openFold(
 ): ThreadState | undefined {
   const [first] = lines;
   if (first === undefined) return undefined;
-  if (first.seq === 1) {
-    const whole = newThread(threadId);
-    fold(whole, lines);
-    return whole;
-  }
+  if (first.seq === 1) return folded(threadId, lines);
   const state: ThreadState = { ...newThread(threadId), partial: true, openOnly: true };
   state.head = first.seq - 1;
   state.title = named?.title ?? null;

@@ -1,46 +1,14 @@
 // The rules of a journal, of its fold and of its shown events, after any fault.
 
 import type { Fact } from "../event.ts";
-import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
-import { decode, type Line } from "../journal/codec.ts";
+import type { Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
-import { newThread, type ThreadState } from "../journal/state.ts";
-import type { Json } from "../json.ts";
+import { newThread } from "../journal/state.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, ResultPart } from "../message.ts";
 import type { Command } from "../store/store.ts";
 import { promptProblems } from "./providers/render.ts";
 import { requestProblems } from "./request-checks.ts";
-
-/** `asked` collects the arguments of calls, `raised` the requests, for lines that follow. */
-export function factsOf(
-  threadId: string,
-  lines: readonly Line[],
-  asked: Map<string, Json>,
-  raised = new Map<string, Interrupt>(),
-): Fact[] {
-  return lines.flatMap((line) => {
-    const facts = decode(
-      threadId,
-      line,
-      (id) => asked.get(id),
-      (id) => raised.get(id),
-    );
-    for (const fact of facts) {
-      if (fact.type === "action" && isRequest(fact.action.interrupted))
-        raised.set(fact.action.interrupted.id, fact.action.interrupted);
-      if (fact.type !== "message") continue;
-      for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
-    }
-    return facts;
-  });
-}
-
-export function folded(threadId: string, lines: readonly Line[]): ThreadState {
-  const state = newThread(threadId);
-  fold(state, lines);
-  return state;
-}
 
 /** Seqs without a gap, legal moves, every start with its end at rest, and no call with a recorded outcome starts again. */
 export function factProblems(facts: readonly Fact[]): string[] {

@@ -2,11 +2,11 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type AgentView, type CallView, emptyThread, foldThread, type ThreadView } from "@belay/client";
-import type { BelayEvent, Json, Message, Part } from "@belay/core";
+import type { BelayEvent, Message, Part } from "@belay/core";
 import {
-  factsIn,
   foldLines,
   type Line,
+  LineReader,
   lateNote,
   newThread,
   openRequests,
@@ -20,12 +20,12 @@ type Scope = State["scopes"] extends ReadonlyMap<string, infer S> ? S : never;
 /** Returns the differences of the two folds of a journal. */
 export function foldProblems(threadId: string, lines: readonly Line[]): string[] {
   const state = newThread(threadId);
-  const asked = new Map<string, Json>();
+  const reader = new LineReader(threadId);
   const problems: string[] = [];
   let view = emptyThread;
   for (const line of lines) {
     foldLines(state, [line]);
-    const facts = factsIn(threadId, [line], asked);
+    const facts = reader.read(line);
     const next = facts.reduce(foldThread, view);
     // A page that was read twice changes nothing.
     if (facts.reduce(foldThread, next) !== next) problems.push(`line ${line.seq} counts twice`);

@@ -9,7 +9,6 @@ import {
   type Fact,
   type Handle,
   type Interrupt,
-  type Json,
   type Message,
   messageText,
   type Receipt,
@@ -20,7 +19,6 @@ import {
   answerProblems,
   effectProblems,
   factProblems,
-  factsIn,
   folded,
   type GivenInput,
   inputProblems,
@@ -29,6 +27,7 @@ import {
   isRequest,
   isWithin,
   type Line,
+  LineReader,
   openRequests,
   prefixProblems,
   resultsIn,
@@ -58,7 +57,7 @@ export interface Sent {
   withdrawn: boolean | undefined;
 }
 
-type Read = { lines: number; facts: Fact[]; asked: Map<string, Json>; raised: Map<string, Interrupt> };
+type Read = { lines: number; readonly facts: Fact[]; readonly reader: LineReader };
 
 export class Witness {
   readonly problems: string[] = [];
@@ -107,11 +106,11 @@ export class Witness {
     const lines = this.#lines(threadId);
     let read = this.#read.get(threadId);
     if (read === undefined) {
-      read = { lines: 0, facts: [], asked: new Map(), raised: new Map() };
+      read = { lines: 0, facts: [], reader: new LineReader(threadId) };
       this.#read.set(threadId, read);
     }
     if (lines.length > read.lines) {
-      read.facts.push(...factsIn(threadId, lines.slice(read.lines), read.asked, read.raised));
+      for (const line of lines.slice(read.lines)) read.facts.push(...read.reader.read(line));
       read.lines = lines.length;
     }
     return read.facts;

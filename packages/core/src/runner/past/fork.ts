@@ -1,7 +1,7 @@
 // Makes a thread with the past of another one. Whole lines are shared. If the point cuts a line, the facts before the point are
 // written anew, with those that make the fork a thread that can be resumed: one append. The other thread is only read.
 
-import { BelayError, belayError } from "../../error.ts";
+import { type BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { encode, type Line } from "../../journal/codec.ts";
@@ -10,7 +10,7 @@ import { reduce } from "../../journal/reduce.ts";
 import { snapshotIfDue } from "../../journal/snapshot.ts";
 import { newThread } from "../../journal/state.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { Append, Appended, Store, ThreadKey } from "../../store/store.ts";
+import type { Append, Appended, ThreadKey } from "../../store/store.ts";
 import { forkFacts } from "../decide/fork-facts.ts";
 import { listedAfter } from "../decide/listing.ts";
 import { asked } from "../decide/requests.ts";
@@ -18,6 +18,7 @@ import type { Setup } from "../given/setup.ts";
 import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type ReadPast, readPast } from "../read/read-past.ts";
 import { storeError } from "../read/store-error.ts";
+import { AppendInFlight } from "../write/append-in-flight.ts";
 
 /** The point of a fork: after a seq, after a message, or before a message. */
 export type ForkOptions = {
@@ -30,8 +31,6 @@ export type ForkOptions = {
 );
 
 const OPTIONS: KnownOptions<ForkOptions> = { as: true, at: true, before: true };
-
-const TRIES = 3;
 
 /** Checks the options of fork(). The journal shows whether there is such a point. */
 export function readFork(options: ForkOptions): ForkOptions {
@@ -146,7 +145,11 @@ export async function writeFork(
     ...asked(state, own, state.state === "paused"),
     ...(snapshot !== undefined && { snapshot }),
   };
-  const appended = await persist(store, { ...of, threadId }, append);
+  const key = { ...of, threadId };
+  const sending = new AppendInFlight(store, clock, key);
+  const appended = await new Promise<Appended>((answered, failed) =>
+    sending.send(append, answered, (error) => failed(storeError(key, error))),
+  );
   if (!appended.ok) throw refusal(of, threadId, appended);
 }
 
@@ -170,17 +173,6 @@ function isHalf({ type, runPath }: Fact): boolean {
 function lastEnd(lines: readonly Line[], point: number): number {
   const last = lines.findLast(({ seq, count }) => seq + count - 1 <= point);
   return last === undefined ? 0 : last.seq + last.count - 1;
-}
-
-/** Makes the append again under the same id if the store's answer was lost. */
-async function persist(store: Store, key: ThreadKey, append: Append): Promise<Appended> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await store.append(key, append);
-    } catch (error) {
-      if (error instanceof BelayError || tries === TRIES) throw storeError(key, error);
-    }
-  }
 }
 
 function refusal(of: ThreadKey, threadId: string, appended: Exclude<Appended, { ok: true }>): BelayError {

@@ -18,7 +18,7 @@ import { type BelayEvent, type Draft, type Fact, isFact } from "../../event.ts";
 import type { Speech } from "../../frame.ts";
 import type { Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { OwnerWatch } from "./owner-watch.ts";
-import { loadThread, readFacts } from "./read-facts.ts";
+import { factsAndRow, loadThread } from "./read-facts.ts";
 import { Reader, type ReadFacts } from "./reader.ts";
 import { RelayIn } from "./relay-in.ts";
 import { type Followers, RelayOut } from "./relay-out.ts";
@@ -37,8 +37,7 @@ export interface FeedHost {
 let ends = 0;
 
 export class Feed {
-  /** Undefined while there are none: most sessions have no reader. */
-  #readers: Set<Reader> | undefined;
+  readonly #readers = new Set<Reader>();
   readonly #host: FeedHost;
   readonly #key: ThreadKey;
   /** The relay to readers elsewhere, while this process writes. */
@@ -56,8 +55,8 @@ export class Feed {
    * the store's hints say nothing new.
    */
   #live: (() => number) | undefined;
-  /** The answers that stream now. Undefined while there are none. */
-  #speeches: Set<Speech> | undefined;
+  /** The answers that stream now. */
+  readonly #speeches = new Set<Speech>();
 
   constructor(host: FeedHost, key: ThreadKey) {
     this.#host = host;
@@ -66,7 +65,7 @@ export class Feed {
 
   /** True while a reader, here or elsewhere, gets drafts. */
   get watched(): boolean {
-    return this.#readers !== undefined || this.#out?.followed === true;
+    return this.#readers.size > 0 || this.#out?.followed === true;
   }
 
   /** This process writes to the thread from now on. `head` returns the last fact that it has published. */
@@ -82,13 +81,16 @@ export class Feed {
   /** This process writes no more. */
   rest(): void {
     this.#live = undefined;
-    this.#speeches = undefined;
+    this.#speeches.clear();
     this.#out?.leave();
     this.#out = undefined;
   }
 
-  #follow(facts: readonly Fact[]): void {
-    if (this.#live !== undefined || this.#readers === undefined) return;
+  /** While another process may write, readers get its drafts, and learn when it is gone. */
+  #follow(row: ThreadRow | undefined, facts: readonly Fact[]): void {
+    if (this.#live !== undefined || this.#readers.size === 0) return;
+    this.#owner ??= new OwnerWatch(this.#host, this.#key, (lost) => this.#hand(lost));
+    if (row !== undefined) this.#owner.saw(row);
     const { store, clock, owner } = this.#host;
     if (store.relay === undefined) return;
     this.#in ??= new RelayIn(
@@ -98,25 +100,18 @@ export class Feed {
       (heard) => store.relay?.(this.#key, "reader", heard),
     );
     this.#in.moved(facts);
-    const state = this.#in.isOpen ? undefined : facts.findLast((fact) => fact.type === "state");
-    if (state?.type === "state" && state.state === "running") this.#host.cannotRelay();
+    if (!this.#in.isOpen && row?.state === "running") this.#host.cannotRelay();
   }
 
   /** Returns true if a reader with facts up to `after` follows a thread that was deleted, also if another one has its name now. */
   async #isGone(seen: ThreadRow | undefined, after: number): Promise<boolean> {
-    let row = seen;
-    const isOther = () => (this.#made === undefined ? after > 0 && row === undefined : this.#made !== row?.createdAt);
+    const isOther = (row: ThreadRow | undefined) =>
+      this.#made === undefined ? after > 0 && row === undefined : this.#made !== row?.createdAt;
     // Another reader may have seen the thread after this row was read.
-    if (isOther()) row = (await loadThread(this.#host.store, this.#key, Number.MAX_SAFE_INTEGER))?.row;
-    if (isOther()) return true;
-    if (this.#readers !== undefined) this.#made = row?.createdAt;
+    const row = isOther(seen) ? (await loadThread(this.#host.store, this.#key, Number.MAX_SAFE_INTEGER))?.row : seen;
+    if (isOther(row)) return true;
+    if (this.#readers.size > 0) this.#made = row?.createdAt;
     return false;
-  }
-
-  #saw(row: ThreadRow): void {
-    if (this.#live !== undefined || this.#readers === undefined) return;
-    this.#owner ??= new OwnerWatch(this.#host, this.#key, (lost) => this.#hand(lost));
-    this.#owner.saw(row);
   }
 
   #unfollow(): void {
@@ -127,19 +122,16 @@ export class Feed {
   }
 
   speak(speech: Speech): void {
-    this.#speeches ??= new Set();
     this.#speeches.add(speech);
   }
 
   hush(speech: Speech): void {
-    this.#speeches?.delete(speech);
+    this.#speeches.delete(speech);
   }
 
   /** Returns the answers of this process so far. */
   #said(): Draft[] {
-    const drafts: Draft[] = [];
-    for (const speech of this.#speeches ?? []) drafts.push(...speech.soFar());
-    return drafts;
+    return [...this.#speeches].flatMap((speech) => speech.soFar());
   }
 
   readonly #soFar = (): Draft[] => {
@@ -154,21 +146,19 @@ export class Feed {
   }
 
   #hand(event: BelayEvent): void {
-    if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
+    for (const reader of this.#readers) reader.push(event);
   }
 
   /** Returns a reader. `cursor` may be set later: until then nothing is handed out. The reader ends when `from` is closed. */
   reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
     const read: ReadFacts = async (after) => {
-      let row = undefined as ThreadRow | undefined;
-      const facts = await readFacts(this.#host.store, this.#key, after, (seen) => (row = seen));
+      const { facts = [], row } = (await factsAndRow(this.#host.store, this.#key, after)) ?? {};
       if (await this.#isGone(row, after)) {
-        for (const each of [...(this.#readers ?? [])]) each.end();
+        for (const each of this.#readers) each.end();
         return [];
       }
-      if (row !== undefined) this.#saw(row);
-      this.#follow(facts);
+      this.#follow(row, facts);
       // The store has a fact before it is published, together with the drafts around it.
       const last = this.#live?.() ?? Number.POSITIVE_INFINITY;
       return facts.filter(({ seq }) => seq <= last);
@@ -178,7 +168,6 @@ export class Feed {
       this.#leave(reader);
     };
     const reader = new Reader(read, this.#soFar, cursor, leave, from);
-    this.#readers ??= new Set();
     this.#readers.add(reader);
     this.#unwatch ??= this.#host.store.watch(this.#key, () => {
       if (this.#live === undefined) this.lookAgain();
@@ -190,23 +179,21 @@ export class Feed {
 
   /** Others may have written to the thread. */
   lookAgain(): void {
-    if (this.#readers !== undefined) for (const reader of this.#readers) reader.lookAgain();
+    for (const reader of this.#readers) reader.lookAgain();
   }
 
   /** Ends the readers of `from`, which is closed, after the events up to now. */
   closed(from: object): void {
-    for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.finish();
+    for (const reader of this.#readers) if (reader.from === from) reader.finish();
   }
 
   /** Ends the readers at once: the thread was deleted. */
   gone(from: object): void {
-    for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.end();
+    for (const reader of this.#readers) if (reader.from === from) reader.end();
   }
 
   #leave(reader: Reader): void {
-    this.#readers?.delete(reader);
-    if (this.#readers === undefined || this.#readers.size > 0) return;
-    this.#readers = undefined;
+    if (!this.#readers.delete(reader) || this.#readers.size > 0) return;
     this.#made = undefined;
     this.#unwatch?.();
     this.#unwatch = undefined;

@@ -1,9 +1,9 @@
 // A thread as a person looks back at it: messages, calls and decisions, each with the point to fork at.
 
-import type { Fact } from "../../event.ts";
+import type { Fact, StateEvent } from "../../event.ts";
 import { isAtNode, isRequest } from "../../interrupt/interrupt.ts";
 import { type InterruptView, isView, mapLeaves } from "../../interrupt/view.ts";
-import { messageText, type Part } from "../../message.ts";
+import { messageText } from "../../message.ts";
 
 /** `fork({ at: seq })` includes it, with the state of that moment; for a message, `fork({ before: id })` excludes it. */
 export interface HistoryPoint {
@@ -31,20 +31,17 @@ export function historyPoints(facts: readonly Fact[]): readonly HistoryPoint[] {
 
 /** A stop and an end are complete with the move that is recorded with them: a fork in between would find the thread running. */
 function restAfter(facts: readonly Fact[], index: number): number {
-  for (let i = index; i < facts.length; i++) {
-    const fact = facts[i]!;
-    if (fact.type !== "state") continue;
-    if (fact.state !== "running" && fact.state !== "initialized") return fact.seq;
-    break;
-  }
-  return facts[index]!.seq;
+  const move = facts.slice(index).find((fact): fact is StateEvent => fact.type === "state");
+  const rests = move !== undefined && move.state !== "running" && move.state !== "initialized";
+  return rests ? move.seq : facts[index]!.seq;
 }
 
 function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefined {
   switch (fact.type) {
     case "message": {
       const { id, role, parts } = fact.message;
-      const text = [messageText(fact.message), ...parts.flatMap(called)].filter((each) => each !== "").join(" ");
+      const calls = parts.flatMap((part) => (part.type === "call" ? [`→ ${part.tool}`] : []));
+      const text = [messageText(fact.message), ...calls].filter((each) => each !== "").join(" ");
       return { kind: role === "assistant" ? "answer" : "input", text, id };
     }
     case "tool-end":
@@ -104,8 +101,4 @@ function nodesIn(view: InterruptView, root: string): Pick<HistoryPoint, "kind" |
 /** The node of a visit's address. */
 function nodeAt(address: string): string {
   return address.slice(address.lastIndexOf("/") + 1, address.lastIndexOf("#"));
-}
-
-function called(part: Part): readonly string[] {
-  return part.type === "call" ? [`→ ${part.tool}`] : [];
 }

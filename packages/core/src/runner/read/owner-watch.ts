@@ -2,11 +2,10 @@
 // 1. Only the store's word counts: the thread is on record as running, and no lease is shown.
 // 2. A thread that rests costs nothing: the row is read again only while another process runs the thread.
 
-import type { Clock } from "../../clock.ts";
+import { backgroundTimer, type Clock } from "../../clock.ts";
 import type { OwnerLostEvent } from "../../event.ts";
-import { decode } from "../../journal/codec.ts";
-import type { Store, ThreadKey, ThreadRow } from "../../store/store.ts";
-import { loadThread } from "./read-facts.ts";
+import type { Lease, Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
+import { endOf, loadThread } from "./read-facts.ts";
 
 /** A store that sees processes shows at once that one is gone; the others show it when the lease lapses. */
 const LOOK_MS = 500;
@@ -34,59 +33,49 @@ export class OwnerWatch {
 
   /** The store shows the thread like this. */
   saw({ state, lease, head }: ThreadRow): void {
+    this.#clock.clearTimeout(this.#timer);
     if (this.#isOver) return;
     if (state !== "running" || lease !== undefined) this.#lost = undefined;
-    if (state !== "running") return this.#rest();
-    if (lease !== undefined) return this.#lookIn(Math.min(LOOK_MS, Math.max(1, lease.until - this.#clock.now() + 1)));
-    this.#rest();
-    if (this.#lost?.seq !== head) void this.#report();
+    if (state !== "running") return;
+    if (lease !== undefined) this.#lookLater(lease);
+    else if (this.#lost?.seq !== head) void this.#read("rest", (loaded) => this.#report(loaded));
   }
 
   end(): void {
     this.#isOver = true;
-    this.#rest();
-  }
-
-  #rest(): void {
     this.#clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
   }
 
-  #lookIn(ms: number): void {
-    if (this.#timer !== undefined) return;
-    this.#timer = this.#clock.setTimeout(() => {
-      this.#timer = undefined;
-      void this.#look();
-    }, ms);
-    (this.#timer as { unref?(): void } | undefined)?.unref?.();
+  #lookLater(lease?: Lease): void {
+    const look = () => void this.#read(Number.MAX_SAFE_INTEGER, ({ row }) => this.saw(row));
+    this.#timer = lookLater(this.#clock, lease, look);
   }
 
   /** A store that fails now is asked again: its readers learn of it by their own reads. */
-  async #look(): Promise<void> {
+  async #read(after: number | "rest", take: (loaded: Loaded) => void): Promise<void> {
     try {
-      const loaded = await loadThread(this.#store, this.#key, Number.MAX_SAFE_INTEGER);
-      if (loaded !== undefined) this.saw(loaded.row);
+      const loaded = await loadThread(this.#store, this.#key, after);
+      if (!this.#isOver && loaded !== undefined) take(loaded);
     } catch {
-      if (!this.#isOver) this.#lookIn(LOOK_MS);
+      if (!this.#isOver) this.#lookLater();
     }
   }
 
-  async #report(): Promise<void> {
+  #report(loaded: Loaded): void {
+    const { state, lease, agent, head } = loaded.row;
+    if (state !== "running" || lease !== undefined) return this.saw(loaded.row);
+    const last = endOf(loaded);
+    if (last === undefined || this.#lost?.seq === head) return;
+    const { runId, segment, attempt } = last;
     const { threadId } = this.#key;
-    try {
-      const loaded = await loadThread(this.#store, this.#key, "rest");
-      const line = loaded?.lines.at(-1);
-      const last = line && decode(threadId, line, () => null).at(-1);
-      if (this.#isOver || loaded === undefined || last === undefined) return;
-      const { state, lease, agent, head } = loaded.row;
-      if (state !== "running" || lease !== undefined) return this.saw(loaded.row);
-      if (this.#lost?.seq === head) return;
-      const { runId, segment, attempt } = last;
-      const place = { threadId, runId, segment, attempt, agentName: agent, runPath: agent };
-      this.#lost = { type: "owner-lost", seq: head, at: this.#clock.now(), ...place };
-      this.#tell(this.#lost);
-    } catch {
-      if (!this.#isOver) this.#lookIn(LOOK_MS);
-    }
+    const place = { threadId, runId, segment, attempt, agentName: agent, runPath: agent };
+    this.#lost = { type: "owner-lost", seq: head, at: this.#clock.now(), ...place };
+    this.#tell(this.#lost);
   }
+}
+
+/** Sets the timer for the next look at the owner of a thread, which has this lease. It keeps no process alive. */
+export function lookLater(clock: Clock, lease: Lease | undefined, look: () => void): unknown {
+  const left = lease === undefined ? LOOK_MS : lease.until - clock.now() + 1;
+  return backgroundTimer(clock, look, Math.min(LOOK_MS, Math.max(1, left)));
 }

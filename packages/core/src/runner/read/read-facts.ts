@@ -2,9 +2,8 @@
 
 import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
-import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
-import { decode, type Line } from "../../journal/codec.ts";
-import type { Json } from "../../json.ts";
+import { decode } from "../../journal/codec.ts";
+import { LineReader } from "../../journal/line-reader.ts";
 import { point } from "../../point.ts";
 import type { Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { storeError } from "./store-error.ts";
@@ -24,22 +23,15 @@ export async function loadThread(
   }
 }
 
-/** Returns the run and the segment of the last fact of a loaded thread. */
-export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment"> | undefined {
+/** Returns the place of the last fact of a loaded thread. */
+export function endOf({ row, lines }: Loaded): Pick<Fact, "runId" | "segment" | "attempt"> | undefined {
   const last = lines.at(-1);
   return last && decode(row.threadId, last, () => null).at(-1);
 }
 
-/** Returns the facts after `after`, as they were when they were live. `saw` gets the row of the same moment, if there is one. */
-export async function readFacts(
-  store: Store,
-  key: ThreadKey,
-  after: number,
-  saw?: (row: ThreadRow | undefined) => void,
-): Promise<readonly Fact[]> {
-  const read = await factsAndRow(store, key, after);
-  saw?.(read?.row);
-  return read?.facts ?? [];
+/** Returns the facts after `after`, as they were when they were live. */
+export async function readFacts(store: Store, key: ThreadKey, after: number): Promise<readonly Fact[]> {
+  return (await factsAndRow(store, key, after))?.facts ?? [];
 }
 
 /** A part of a journal, in order. */
@@ -60,55 +52,27 @@ export async function readPage(store: Store, key: ThreadKey, after: number, limi
   return { items, head: read.row.head, ...(next !== undefined && { next }) };
 }
 
-/** Stops after the line that has more than `most` facts together with those before it: it says that there is a next page. */
-async function factsAndRow(
+/**
+ * Returns the facts after `after`, and the row of the same moment; undefined if there is no such thread.
+ *
+ * Stops after the line that has more than `most` facts together with those before it: it says that there is a next page. The
+ * lines from the beginning on are read if the message of a call, or a request that a pause waits for, lies before `after`.
+ */
+export async function factsAndRow(
   store: Store,
   key: ThreadKey,
   after: number,
   most = Number.POSITIVE_INFINITY,
+  from = after,
 ): Promise<{ readonly facts: readonly Fact[]; readonly row: ThreadRow } | undefined> {
-  const loaded = await loadThread(store, key, after);
+  const loaded = await loadThread(store, key, from);
   if (loaded === undefined) return undefined;
-  const span = { after, most };
-  const read = decodeAll(key.threadId, loaded.lines, new Map(), span);
-  const beyond = (facts: readonly Fact[]) => facts.filter((fact) => fact.seq > after);
-  if (!read.missing) return { facts: beyond(read.facts), row: loaded.row };
-  // The message of a call, or a request that a pause waits for, lies before the cursor.
-  const whole = await loadThread(store, key);
-  if (whole === undefined) return undefined;
-  return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map(), span).facts), row: whole.row };
-}
-
-function decodeAll(
-  threadId: string,
-  lines: readonly Line[],
-  asked: Map<string, Json>,
-  { after, most }: { readonly after: number; readonly most: number },
-): { facts: Fact[]; missing: boolean } {
+  const reader = new LineReader(key.threadId);
   const facts: Fact[] = [];
-  let found = 0;
-  let missing = false;
-  const argsOf = (callId: string) => {
-    const args = asked.get(callId);
-    if (args === undefined) missing = true;
-    return args;
-  };
-  const raised = new Map<string, Interrupt>();
-  const requestOf = (id: string) => {
-    const request = raised.get(id);
-    if (request === undefined) missing = true;
-    return request;
-  };
-  for (const line of lines) {
-    for (const fact of decode(threadId, line, argsOf, requestOf)) {
-      facts.push(fact);
-      if (fact.seq > after) found += 1;
-      if (fact.type === "action" && isRequest(fact.action.interrupted))
-        raised.set(fact.action.interrupted.id, fact.action.interrupted);
-      if (fact.type !== "message") continue;
-      for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
-    }
-    if (found > most) break;
+  for (const line of loaded.lines) {
+    facts.push(...reader.read(line).filter(({ seq }) => seq > after));
+    if (facts.length > most) break;
   }
-  return { facts, missing };
+  if (reader.isMissing && from > 0) return factsAndRow(store, key, after, most, 0);
+  return { facts, row: loaded.row };
 }

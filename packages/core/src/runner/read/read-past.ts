@@ -2,10 +2,10 @@
 
 import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
-import { damageAt, decode, type Line } from "../../journal/codec.ts";
+import { damageAt, type Line } from "../../journal/codec.ts";
+import { LineReader } from "../../journal/line-reader.ts";
 import { reduce } from "../../journal/reduce.ts";
 import { newThread } from "../../journal/state.ts";
-import type { Json } from "../../json.ts";
 import type { Past, Store, ThreadKey } from "../../store/store.ts";
 import { storeError } from "./store-error.ts";
 
@@ -27,27 +27,18 @@ export async function readPast(store: Store, key: ThreadKey): Promise<ReadPast> 
   if (past === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   const state = newThread(threadId);
   const facts: Fact[] = [];
-  const asked = new Map<string, Json>();
+  const reader = new LineReader(threadId);
   const lines: Line[] = [];
   let { damage } = past;
   for (const line of past.lines) {
     try {
-      const read = decode(
-        threadId,
-        line,
-        (callId) => asked.get(callId),
-        (id) => state.requests?.get(id)?.interrupt,
-      );
+      const read = reader.read(line);
       for (const fact of read) reduce(state, fact);
       facts.push(...read);
       lines.push(line);
     } catch (error) {
       damage = { seq: line.seq, error: damageAt(threadId, line.seq, error) };
       break;
-    }
-    for (const fact of facts.slice(-line.count)) {
-      if (fact.type !== "message") continue;
-      for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
     }
   }
   const agent = past.agent ?? state.agent ?? facts[0]?.agentName ?? "";

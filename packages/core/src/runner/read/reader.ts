@@ -1,7 +1,7 @@
 // One reader of a thread: a queue of live events before the store's facts. The invariants are those of the feed that made it.
 
 import { type BelayEvent, type Draft, type Fact, isFact } from "../../event.ts";
-import { mergeDeltas } from "./merge-deltas.ts";
+import { enqueue } from "./enqueue.ts";
 
 const MOST_QUEUED = 1024;
 
@@ -16,11 +16,11 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   #cursor: number | undefined;
   /** The seq of the fact before which drafts are void: of all agents, and of one agent by its path. */
   #since: number;
-  #answered: Map<string, number> | undefined;
+  readonly #answered = new Map<string, number>();
   #queue: BelayEvent[];
   #next = 0;
   /** The calls of next() that wait: one, unless next() is called again before the first has resolved. */
-  #wake: (() => void)[] = [];
+  readonly #wake: (() => void)[] = [];
   /** The store may have facts that did not come live. */
   #behind = true;
   #gap: BelayEvent | undefined;
@@ -45,25 +45,19 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#leave = leave;
   }
 
-  /** Sets the cursor. `live`: all events after it will be pushed, and no event before now is after it. */
-  begin(cursor: number, live: boolean): void {
+  /** Sets the cursor, if it has none. All events after it will be pushed, and no event before now is after it. */
+  begin(cursor: number): void {
     if (this.#cursor !== undefined) return;
     this.#cursor = cursor;
     this.#since = cursor;
-    this.#behind = !live;
-    if (live) {
-      this.#queue = [];
-      this.#next = 0;
-    }
+    this.#behind = false;
+    this.#queue = [];
+    this.#next = 0;
     this.#ring();
   }
 
   push(event: BelayEvent): void {
-    const { length } = this.#queue;
-    const last = length > this.#next ? this.#queue[length - 1] : undefined;
-    const merged = last === undefined ? undefined : mergeDeltas(last, event);
-    if (merged !== undefined) this.#queue[length - 1] = merged;
-    else this.#queue.push(event);
+    enqueue(this.#queue, event, this.#next);
     if (this.#queue.length - this.#next > MOST_QUEUED) {
       this.#gap = event;
       // Dropped events are in the store, or in the text so far.
@@ -152,13 +146,11 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
 
   #note(fact: Fact): void {
     if (fact.type === "state") this.#since = fact.seq;
-    if (fact.type !== "message" || fact.message.role !== "assistant") return;
-    this.#answered ??= new Map();
-    this.#answered.set(fact.runPath, fact.seq);
+    if (fact.type === "message" && fact.message.role === "assistant") this.#answered.set(fact.runPath, fact.seq);
   }
 
   #isVoid({ seq, runPath }: Draft): boolean {
-    return seq < this.#since || seq < (this.#answered?.get(runPath) ?? 0);
+    return seq < this.#since || seq < (this.#answered.get(runPath) ?? 0);
   }
 
   /**
@@ -205,10 +197,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   }
 
   #ring(): void {
-    const waiting = this.#wake;
-    if (waiting.length === 0) return;
-    this.#wake = [];
-    for (const wake of waiting) wake();
+    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 

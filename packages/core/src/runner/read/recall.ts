@@ -6,10 +6,11 @@
 // 4. A thread that was deleted and made again under its name is another one: its facts are not added to the old fold.
 
 import { type BelayError, belayError } from "../../error.ts";
+import type { StateEvent } from "../../event.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { type InterruptView, isView } from "../../interrupt/view.ts";
-import { decode, type Line } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
+import { decode } from "../../journal/codec.ts";
+import { fold, folded } from "../../journal/fold.ts";
 import { openFold } from "../../journal/open-fold.ts";
 import { presentView } from "../../journal/present-view.ts";
 import { openRequests } from "../../journal/requests.ts";
@@ -43,17 +44,7 @@ export interface RecallHost {
 export class Recall {
   readonly #store: Store;
   readonly #key: ThreadKey;
-  standing: Standing = {
-    state: "created",
-    pauseType: undefined,
-    interrupts: [],
-    view: undefined,
-    runId: undefined,
-    segment: 0,
-    head: 0,
-    tokenHash: undefined,
-    tokenUntil: undefined,
-  };
+  standing: Standing;
   /** When the thread was made; undefined while there is none. */
   since: number | undefined;
   /** The title and labels of the thread, as of the last load. */
@@ -72,6 +63,7 @@ export class Recall {
     this.#store = store;
     this.#key = key;
     this.#host = host;
+    this.standing = standingOf(newThread(key.threadId));
   }
 
   /** Called when the thread was deleted: nothing of it is shown any more. */
@@ -113,8 +105,10 @@ export class Recall {
     if (known === undefined && !fresh && this.standing.state === "created") return newThread(this.#key.threadId);
     if (known === undefined) {
       const learnt = this.#learnt;
-      const { state, row } = await this.#readEnough();
-      if (may() && learnt === this.#learnt) this.#settleOnRead(state, row);
+      // From the last snapshot, if there is one and the rest can be read later.
+      const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
+      const state = await this.#enough(loaded);
+      if (may() && learnt === this.#learnt) this.#settleOnRead(state, loaded?.row);
       return state;
     }
     const loaded = await this.read(known.head);
@@ -137,17 +131,14 @@ export class Recall {
     return open ?? this.load(true);
   }
 
-  /** Loads the fold for a resume: from the last snapshot, if there is one and the rest can be read later. */
-  async #readEnough(): Promise<{ readonly state: ThreadState; readonly row: ThreadRow | undefined }> {
-    const loaded = await this.read(this.#store.linesSync === undefined ? undefined : "snapshot");
-    return { state: await this.#enough(loaded), row: loaded?.row };
-  }
-
+  /** Returns the fold that a resume needs. */
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
     const { threadId } = this.#key;
-    if (loaded?.snapshot === undefined) return folded(newThread(threadId), loaded?.lines ?? []);
+    if (loaded?.snapshot === undefined) return folded(threadId, loaded?.lines ?? []);
     const state = thaw(threadId, loaded.snapshot.seq, loaded.snapshot.body);
-    return state === undefined ? this.readAll() : folded(state, loaded.lines);
+    if (state === undefined) return this.readAll();
+    fold(state, loaded.lines);
+    return state;
   }
 
   /** Takes the result of `firstLoad`. */
@@ -155,41 +146,37 @@ export class Recall {
     this.since = loaded.row.createdAt;
     this.named = loaded.row.named;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
-    else await this.#glance(loaded);
+    else if (!this.#glance(loaded)) await this.load(true);
     this.#host.saw(loaded.row);
   }
 
   /**
-   * Returns the standing of the thread without reading its past. `lines` are those that show how it rests. The last line of a
-   * thread without open requests ends with its state, and every line has its run.
+   * Takes the standing of the thread from the lines that show how it rests. The last line of a thread without open requests ends
+   * with its state, and every line has its run. Returns false if these lines do not show it.
    */
-  async #glance({ row, lines }: Loaded): Promise<void> {
+  #glance({ row, lines }: Loaded): boolean {
+    const { state, head, rest, named } = row;
     // The requests of a thread that crashed or failed may stand in any line.
-    if (row.state === "error" || row.state === "running") {
-      await this.load(true);
-      return;
+    if (state === "error" || state === "running") return false;
+    const open = rest === undefined ? undefined : openFold(this.#key.threadId, lines, named);
+    if (open !== undefined) {
+      this.settleOn(open);
+      return true;
     }
-    const open = row.rest === undefined ? undefined : openFold(this.#key.threadId, lines, row.named);
-    if (open !== undefined) return this.settleOn(open);
-    const last = lines.at(-1);
-    if (last === undefined) return;
-    const facts = decode(this.#key.threadId, last);
+    const facts = decode(this.#key.threadId, lines.at(-1)!);
     const { runId, segment } = facts.at(-1)!;
-    const rests = facts.findLast((fact) => fact.type === "state");
-    const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
-    const { state, head } = row;
-    const told = facts.findLast((fact) => fact.type === "action" && isView(fact.action.interrupted));
-    const view = told?.type === "action" && isView(told.action.interrupted) ? told.action.interrupted : undefined;
+    const rests = facts.findLast((fact): fact is StateEvent => fact.type === "state");
+    const { pauseType, interrupts = [], tokenHash, tokenUntil }: Partial<StateEvent> = rests ?? {};
+    const views = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+    const view = views.findLast(isView);
     // The pause was recorded again: its view stands in an earlier line.
-    if (state === "paused" && view === undefined) {
-      await this.load(true);
-      return;
-    }
+    if (state === "paused" && view === undefined) return false;
     this.standing = { state, pauseType, interrupts, view, runId, segment, head, tokenHash, tokenUntil };
+    return true;
   }
 
   async readAll(): Promise<ThreadState> {
-    return folded(newThread(this.#key.threadId), (await this.read())?.lines ?? []);
+    return folded(this.#key.threadId, (await this.read())?.lines ?? []);
   }
 
   /** Holds the fold while it is in use. */
@@ -245,11 +232,6 @@ export class Recall {
     this.#seen = new WeakRef(seen);
     return seen;
   }
-}
-
-function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
-  fold(state, lines);
-  return state;
 }
 
 /**

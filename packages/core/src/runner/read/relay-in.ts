@@ -4,7 +4,7 @@
 // 2. The owner learns of this reader within a moment: the reader calls when it begins to follow, when it sees facts of an owner that
 //    has not answered yet, and again before its time is over.
 
-import type { Clock } from "../../clock.ts";
+import { backgroundTimer, type Clock } from "../../clock.ts";
 import type { DeltaEvent, Draft, Fact, GapEvent } from "../../event.ts";
 import type { RelayLine } from "../../store/store.ts";
 import { type Follow, readBatch } from "./relay-words.ts";
@@ -137,7 +137,7 @@ export class RelayIn {
     if (this.#callTimer !== undefined) return;
     const waitMs = this.#calledAt + CALL_MS - this.#clock.now();
     if (waitMs <= 0) return this.#call();
-    this.#callTimer = inBackground(this.#clock.setTimeout(() => this.#call(), waitMs));
+    this.#callTimer = backgroundTimer(this.#clock, () => this.#call(), waitMs);
   }
 
   #call(): void {
@@ -155,17 +155,11 @@ export class RelayIn {
       this.#again();
     };
     this.#againMs = this.#isKnown ? AGAIN_MS : Math.min(2 * this.#againMs, AGAIN_MS);
-    this.#againTimer = inBackground(this.#clock.setTimeout(again, this.#againMs));
+    this.#againTimer = backgroundTimer(this.#clock, again, this.#againMs);
   }
 
   #say(ttlMs: number, want = false): void {
-    const follow: Follow = { reader: this.#reader, ttlMs, ...(want && { want }) };
+    const follow: Follow = { reader: this.#reader, ttlMs, want };
     this.#line?.say(JSON.stringify(follow));
   }
-}
-
-/** A timer that keeps no process alive. */
-function inBackground(timer: unknown): unknown {
-  (timer as { unref?(): void } | undefined)?.unref?.();
-  return timer;
 }

@@ -7,7 +7,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Draft } from "../../event.ts";
 import type { RelayLine } from "../../store/store.ts";
-import { mergeDeltas } from "./merge-deltas.ts";
+import { enqueue } from "./enqueue.ts";
 import { type Batch, readFollow } from "./relay-words.ts";
 
 const EVERY_MS = 40;
@@ -55,9 +55,7 @@ export class RelayOut {
   }
 
   push(draft: Draft): void {
-    const merged = this.#waiting.length === 0 ? undefined : mergeDeltas(this.#waiting.at(-1)!, draft);
-    if (merged === undefined) this.#waiting.push(draft);
-    else this.#waiting[this.#waiting.length - 1] = merged;
+    enqueue(this.#waiting, draft);
     if (this.#waiting.length > MOST_WAITING) {
       this.#waiting = [];
       this.#wanted = true;
@@ -107,7 +105,7 @@ export class RelayOut {
     this.#wanted = false;
     this.#n += 1;
     this.#sentAt = this.#clock.now();
-    const batch: Batch = { owner: this.#owner, n: this.#n, drafts, ...(over && { over }) };
+    const batch: Batch = { owner: this.#owner, n: this.#n, drafts, over };
     this.#line?.say(JSON.stringify(batch));
   }
 }

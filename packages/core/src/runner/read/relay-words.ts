@@ -6,7 +6,7 @@ import type { Draft } from "../../event.ts";
 export interface Follow {
   readonly reader: string;
   readonly ttlMs: number;
-  readonly want?: true;
+  readonly want: boolean;
 }
 
 /** From an owner: drafts since its last batch. `n` counts its batches, so that a reader notices a lost one. */
@@ -15,19 +15,19 @@ export interface Batch {
   readonly n: number;
   readonly drafts: readonly Draft[];
   /** The owner has ended its tenure. */
-  readonly over?: true;
+  readonly over: boolean;
 }
 
 export function readFollow(body: string): Follow | undefined {
   const { reader, ttlMs, want } = parsed(body);
   if (typeof reader !== "string" || typeof ttlMs !== "number") return undefined;
-  return want === true ? { reader, ttlMs, want } : { reader, ttlMs };
+  return { reader, ttlMs, want: want === true };
 }
 
 export function readBatch(body: string): Batch | undefined {
   const { owner, n, drafts, over } = parsed(body);
   if (typeof owner !== "string" || typeof n !== "number" || !Array.isArray(drafts)) return undefined;
-  return over === true ? { owner, n, drafts, over } : { owner, n, drafts };
+  return { owner, n, drafts, over: over === true };
 }
 
 function parsed(body: string): { readonly [field: string]: unknown } {

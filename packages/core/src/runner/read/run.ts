@@ -68,9 +68,8 @@ export class LiveRun implements Run<never> {
   #start!: (started: Started) => void;
   #refuse!: (error: BelayError) => void;
   #resolve!: (result: RunResult<never>) => void;
-  /** Readers that were made before the place of the run was known. */
-  #early: Reader[] | undefined = [];
-  #open: Set<Reader> | undefined;
+  /** The readers to end with it. */
+  readonly #readers: Reader[] = [];
   #from: number | undefined;
   #last: number | undefined;
 
@@ -90,13 +89,8 @@ export class LiveRun implements Run<never> {
 
   [Symbol.asyncIterator](): AsyncIterator<BelayEvent> {
     const reader = this.#feed.reader(this.#from);
-    if (this.#last !== undefined) {
-      reader.end(this.#last);
-    } else {
-      if (this.#from === undefined) this.#early?.push(reader);
-      this.#open ??= new Set();
-      this.#open.add(reader);
-    }
+    if (this.#last !== undefined) reader.end(this.#last);
+    else this.#readers.push(reader);
     return reader;
   }
 
@@ -105,8 +99,7 @@ export class LiveRun implements Run<never> {
     this.#from = from;
     const { runId, segment } = this;
     this.#start({ runId, segment, seq });
-    for (const reader of this.#early ?? []) reader.begin(from, true);
-    this.#early = undefined;
+    for (const reader of this.#readers) reader.begin(from);
   }
 
   /** No fact after `last` is part of it. */
@@ -116,10 +109,10 @@ export class LiveRun implements Run<never> {
     if (this.#from === undefined) this.#refuse(whyNot(this.threadId, result));
     this.#from ??= last;
     this.#last = last;
-    for (const reader of this.#early ?? []) reader.begin(last, true);
-    for (const reader of this.#open ?? []) reader.end(last);
-    this.#early = undefined;
-    this.#open = undefined;
+    for (const reader of this.#readers.splice(0)) {
+      reader.begin(last);
+      reader.end(last);
+    }
     this.#resolve(result);
   }
 }

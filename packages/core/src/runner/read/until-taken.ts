@@ -2,7 +2,7 @@
 
 import type { Fact } from "../../event.ts";
 import { decode, type Line } from "../../journal/codec.ts";
-import type { ThreadKey } from "../../store/store.ts";
+import type { Loaded, ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "./read-facts.ts";
 
@@ -29,10 +29,10 @@ export function untilTaken(
   key: ThreadKey,
   command: string,
   head: number,
-  { isOver = () => false, ...patience }: Patience & { readonly isOver?: (fact: Fact) => boolean } = {},
+  { isOver = () => false, ...patience }: Patience & { readonly isOver?: (fact: Fact) => boolean },
 ): Promise<boolean> {
   const ends = (fact: Fact) => isTaken(fact, command) || isOver(fact);
-  return until(setup, key, head, patience, (lines) =>
+  return until(setup, key, head, patience, ({ lines }) =>
     lines.some((line) => decode(key.threadId, line, () => null).some(ends)),
   );
 }
@@ -42,12 +42,17 @@ export function untilFree(setup: Setup, key: ThreadKey, patience: Patience): Pro
   return until(setup, key, Number.MAX_SAFE_INTEGER, patience, () => false);
 }
 
+/** Waits until no process runs the thread. One may have it for answered calls. */
+export function untilRests(setup: Setup, key: ThreadKey): Promise<boolean> {
+  return until(setup, key, Number.MAX_SAFE_INTEGER, {}, ({ row }) => row.state !== "running");
+}
+
 async function until(
   setup: Setup,
   key: ThreadKey,
   head: number,
   { waitMs = Number.POSITIVE_INFINITY, signal }: Patience,
-  isOver: (lines: readonly Line[]) => boolean,
+  isOver: (loaded: Loaded) => boolean,
 ): Promise<boolean> {
   const news = watched(setup, key);
   const { clock, store } = setup;
@@ -57,7 +62,7 @@ async function until(
     for (;;) {
       // One load: its row and its lines are of one moment.
       const loaded = await loadThread(store, key, head);
-      if (loaded?.row.lease === undefined || isOver(loaded.lines)) return true;
+      if (loaded?.row.lease === undefined || isOver(loaded)) return true;
       if (signal?.aborted || clock.now() >= due) return false;
       await news.come(due - clock.now());
     }

@@ -2,7 +2,6 @@
 // opening judges those that depend on the store.
 
 import { belayError } from "../../error.ts";
-import type { Taken } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import { keyed, type ResumeCommand } from "../decide/command.ts";
 import { refuseIfStale } from "../decide/stale.ts";
@@ -10,17 +9,13 @@ import type { CommandOptions } from "../given/command-options.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkResume, type ResumeOptions, type RunOptions, readPatch } from "../given/options.ts";
 import { LiveRun } from "../read/run.ts";
-import { follow } from "./follow.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 /** Begins a new run. A thread that was paused by a person, by pause() or by a crash is resumed with the input. */
 export function beginRun(thread: LiveThread, input: Input, options: RunOptions): LiveRun {
-  const { id } = options;
   thread.refuseIfClosed();
-  if (id !== undefined) {
-    const known = askedBefore(thread, id);
-    if (known !== undefined) return known;
-  }
+  const known = askedBefore(thread, options.id);
+  if (known !== undefined) return known;
   thread.refuseIfBusy();
   const { state, pauseType, setup } = thread;
   const { threadId } = thread.key;
@@ -43,8 +38,7 @@ export type OnlyPause = Pick<ResumeCommand, "tokenHash" | "ofPause" | "row">;
 /** Begins the next segment of the last run. */
 export function resumeRun(thread: LiveThread, options: ResumeOptions, only: OnlyPause = {}): LiveRun {
   const answers = checkResume(options, thread.setup.maxBytes);
-  const { id } = options;
-  const known = id === undefined ? undefined : askedBefore(thread, id);
+  const known = askedBefore(thread, options.id);
   if (known !== undefined) return known;
   const { state } = thread;
   const { runId, segment } = thread.running?.run ?? thread.standing;
@@ -70,22 +64,18 @@ function callerOf({ id, by }: CommandOptions, fresh: string) {
 }
 
 /** Returns the run that was begun under this id, or one that follows it; undefined if the id is not on record. */
-function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
+function askedBefore(thread: LiveThread, id: string | undefined): LiveRun | undefined {
+  if (id === undefined) return undefined;
   const { running, recall } = thread;
   if (running?.command.key === keyOf.run(id)) return running.run;
   const known = (running?.state ?? recall.now()).taken?.get(keyOf.run(id));
   if (known === undefined) return undefined;
-  const { runId } = known;
+  const { runId, segment } = known;
   if (running?.run.runId === runId) return running.run;
   const last = running === undefined && recall.standing.runId === runId;
   // Its process died: the same command again continues it. A run that a person stopped stays stopped.
   if (last && thread.pauseType === "crash") return resumeRun(thread, {}, { ofPause: "crash" });
-  return followed(thread, known);
-}
-
-/** Returns a run that follows the one that was taken there, in whichever process that runs. */
-function followed(thread: LiveThread, taken: Taken): LiveRun {
-  const run = new LiveRun(thread.key.threadId, taken.runId, taken.segment, thread.feed);
-  void follow(thread, taken, run);
+  const run = new LiveRun(thread.key.threadId, runId, segment, thread.feed);
+  thread.follow(known, run);
   return run;
 }

@@ -2,59 +2,56 @@
 // it is not on record, so the handle that is given here has none.
 
 import type { Definition } from "../../agent.ts";
-import { errorFromRecord } from "../../error.ts";
+import { belayError, errorFromRecord } from "../../error.ts";
 import type { Fact, RunEndEvent } from "../../event.ts";
 import { leaf } from "../../interrupt/view.ts";
-import { decode } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
+import { decode, type Line } from "../../journal/codec.ts";
+import { folded } from "../../journal/fold.ts";
 import { openRequests } from "../../journal/requests.ts";
-import { newThread, type Taken } from "../../journal/state.ts";
+import type { Taken } from "../../journal/state.ts";
 import { asText } from "../../json.ts";
 import { addUsage, messageText } from "../../message.ts";
-import type { Loaded, ThreadKey } from "../../store/store.ts";
+import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { handleOf } from "../decide/ending.ts";
 import { nest } from "../decide/nest.ts";
 import type { Setup } from "../given/setup.ts";
+import type { Feed } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { LiveRun, RunPlace, RunResult } from "../read/run.ts";
 import { storeError } from "../read/store-error.ts";
-import { watched } from "../read/until-taken.ts";
+import { untilRests } from "../read/until-taken.ts";
 
 interface Followed {
   readonly setup: Setup;
   readonly key: ThreadKey;
   readonly agent: Definition;
+  readonly feed: Feed;
 }
 
 /** Ends `run` when the run that was taken there rests, in whichever process it runs. Never rejects. */
 export async function follow(thread: Followed, taken: Taken, run: LiveRun): Promise<void> {
-  const { setup, key } = thread;
+  const { setup, key, feed } = thread;
+  const { threadId } = key;
   const { runId, segment } = taken;
-  const news = watched(setup, key);
   try {
     for (;;) {
-      const loaded = await loadThread(setup.store, key);
-      const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line));
-      const own = facts.filter((fact) => fact.runId === runId && fact.segment >= segment);
-      run.began((own[0]?.seq ?? 1) - 1, taken.seq);
-      const result = endOf(own) ?? (loaded && restOf(thread, loaded, own, taken));
-      if (result !== undefined) return run.ended(own.at(-1)?.seq ?? 0, result);
-      await untilItRests(setup, key, news.come);
+      const { row, lines } = (await loadThread(setup.store, key)) ?? { lines: [] };
+      const own = lines
+        .flatMap((line) => decode(threadId, line))
+        .filter((fact) => fact.runId === runId && fact.segment >= segment);
+      // The thread was deleted. Another one may have its name.
+      if (row === undefined || own.length === 0) throw belayError("THREAD_UNKNOWN", { threadId });
+      run.began(own[0]!.seq - 1, taken.seq);
+      // Facts of it are on record already.
+      feed.lookAgain();
+      const isUnderWay = row.lease !== undefined && row.state === "running";
+      const result = endOf(own) ?? (isUnderWay ? undefined : pauseOf(thread, row, lines, own));
+      if (result !== undefined) return run.ended(own.at(-1)!.seq, result);
+      await untilRests(setup, key);
     }
   } catch (error) {
     const usage = addUsage(undefined, undefined);
     run.ended(0, { runId, segment, usage, status: "failed", error: storeError(key, error) });
-  } finally {
-    news.end();
-  }
-}
-
-/** Waits for the process that runs it, by its row alone. */
-async function untilItRests({ store }: Setup, key: ThreadKey, come: () => Promise<void>): Promise<void> {
-  for (;;) {
-    await come();
-    const row = (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;
-    if (row?.lease === undefined || row.state !== "running") return;
   }
 }
 
@@ -93,46 +90,33 @@ function endText(facts: readonly Fact[], root: string): string {
   return text;
 }
 
-/** Returns the result of a run at rest; undefined while a process runs it. */
-function restOf(
+/** Returns the result of a run that has paused or crashed, as its first caller saw it: requests may have been answered since. */
+function pauseOf(
   { agent, key }: Followed,
-  { row, lines }: Loaded,
+  { updatedAt }: ThreadRow,
+  lines: readonly Line[],
   own: readonly Fact[],
-  { runId, segment }: Taken,
-): RunResult<never> | undefined {
-  if (row.lease !== undefined && row.state === "running") return undefined;
-  const last = own.at(-1)?.segment;
-  const isPause = (fact: Fact) => fact.type === "state" && fact.state === "paused" && fact.segment === last;
-  // As the first caller saw it: requests may have been answered since.
-  const upTo = own.find(isPause)?.seq ?? Number.POSITIVE_INFINITY;
-  const state = newThread(key.threadId);
-  fold(
-    state,
+): RunResult<never> {
+  const { runId, segment } = own.at(-1)!;
+  const inSegment = own.filter((fact) => fact.segment === segment);
+  const paused = inSegment.find((fact) => fact.type === "state" && fact.state === "paused");
+  const upTo = paused?.seq ?? Number.POSITIVE_INFINITY;
+  const state = folded(
+    key.threadId,
     lines.filter((line) => line.seq <= upTo),
   );
-  const { usage = addUsage(undefined, undefined), segment: at = segment } = state.run ?? {};
-  const pauseType = state.state === "running" ? "crash" : (state.pauseType ?? "manual");
+  const interruptType = state.state === "running" ? "crash" : (state.pauseType ?? "manual");
   const interrupts = [...openRequests(state), ...state.interrupts];
-  const place = { threadId: key.threadId, runId, segment: at };
-  const [first] = interrupts;
   // A crash leaves no interrupt on record.
-  const crash = { kind: "manual", address: agent.name, raisedAt: row.updatedAt, by: "runtime" } as const;
+  const crash = { kind: "manual", address: agent.name, raisedAt: updatedAt, by: "runtime" } as const;
   const interrupt =
-    first === undefined ? leaf({ id: `${runId}.${at}`, ...crash }) : nest(agent, agent.name, state, interrupts);
-  const cut = own.flatMap((fact) =>
-    fact.type === "message" && fact.segment === at && fact.message.interrupted ? [messageText(fact.message)] : [],
+    interrupts.length === 0
+      ? leaf({ id: `${runId}.${segment}`, ...crash })
+      : nest(agent, agent.name, state, interrupts);
+  const cut = inSegment.flatMap((fact) =>
+    fact.type === "message" && fact.message.interrupted ? [messageText(fact.message)] : [],
   );
-  const handle = handleOf(place, pauseType, "");
-  const partialText = cut.join("");
-  return {
-    status: "interrupted",
-    interruptType: pauseType,
-    handle,
-    interrupts,
-    interrupt,
-    partialText,
-    runId,
-    segment: at,
-    usage,
-  };
+  const place: RunPlace = { runId, segment, usage: state.run!.usage };
+  const handle = handleOf({ threadId: key.threadId, ...place }, interruptType, "");
+  return { status: "interrupted", interruptType, handle, interrupts, interrupt, partialText: cut.join(""), ...place };
 }

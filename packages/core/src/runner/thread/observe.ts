@@ -3,18 +3,14 @@
 
 import type { Definition } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
-import type { Fact } from "../../event.ts";
-import type { FramePlace } from "../../frame.ts";
 import { type HookHost, lookOn, runBefore, spoken } from "../../hooks/call-hooks.ts";
 import { hooksNamed, type Spoken } from "../../hooks/hooks.ts";
 import { StopSignal } from "../../interrupt/stop-signal.ts";
 import type { Message } from "../../message.ts";
-import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import { inputCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
-import { type InputMail, inputFactsOf, read } from "../decide/mail.ts";
+import { type InputMail, inputFactsOf, type Known, steersFor } from "../decide/mail.ts";
 import { checkSend, type SendOptions } from "../given/options.ts";
-import type { Setup } from "../given/setup.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { sendInput } from "./send.ts";
 
@@ -27,12 +23,14 @@ export async function observe(
   thread.refuseIfClosed();
   // Before hooks are asked.
   checkSend(options, "observe()");
-  const hooks = new ObserveHooks(thread.setup, thread.agent, thread.resting(), thread.deps);
-  const made = await hooks.before(readObserved(given));
-  if (made === null) return undefined;
-  const { id } = await sendInput(thread, inputCommand("observe", [made], options, thread));
+  const { setup, agent, deps } = thread;
+  const host: HookHost = { place: thread.resting(), signal: new StopSignal(), clock: setup.clock, deps, desk: setup };
+  const message = await afterHooks(host, agent, readObserved(given));
+  if (message === null) return undefined;
+  const { id } = await sendInput(thread, inputCommand("observe", [message], options, thread));
   await takeObserved(thread);
-  await hooks.after(id, made);
+  const hooks = hooksNamed(setup.hooks, agent.hooks, "afterObserve");
+  if (hooks !== undefined) await lookOn(host, "afterObserve", hooks, { id, message });
   return id;
 }
 
@@ -46,8 +44,9 @@ export async function takeObserved(thread: LiveThread): Promise<void> {
   await thread.refresh().catch(() => {});
   if (!rests() || !thread.host.accepts() || thread.closing !== undefined) return;
   try {
-    const commands = await observedIn(setup.store, key);
-    if (commands.length > 0 && rests()) await thread.append(observed(key, commands, setup.clock.now()));
+    const steers = await steersFor(setup.store, key);
+    const messages = steers.filter(({ mail }) => mail.observed);
+    if (messages.length > 0 && rests()) await thread.append(observed(messages, setup.clock.now()));
   } catch (error) {
     const { code } = error as Partial<BelayError>;
     if (code !== "INVALID_STATE" && code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
@@ -56,22 +55,18 @@ export async function takeObserved(thread: LiveThread): Promise<void> {
 
 /** Returns the text and the files of a message. The other parts, of an agent's reply for example, are left out. */
 function readObserved(given: string | Pick<Message, "parts">): Spoken {
-  const parts = typeof given === "string" ? undefined : (given?.parts ?? []);
-  if (parts !== undefined && !Array.isArray(parts))
-    throw belayError("INPUT_INVALID", { problem: "its parts are no list" });
-  const said = orInvalid(() => spoken(typeof given === "string" ? given : { parts: parts!.filter(isSayable) }));
-  if (said === undefined) throw belayError("INPUT_INVALID", { problem: "there is nothing in it to observe" });
-  return said;
-}
-
-/** Returns the message of a hook's TypeError as a refusal with a code. */
-function orInvalid<T>(read: () => T): T {
+  const parts = typeof given === "string" ? [{ type: "text", text: given } as const] : (given?.parts ?? []);
+  if (!Array.isArray(parts)) throw belayError("INPUT_INVALID", { problem: "its parts are no list" });
+  let said: Spoken | undefined;
   try {
-    return read();
+    said = spoken({ parts: parts.filter(isSayable) });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
+    // It has the words for a hook.
     throw belayError("INPUT_INVALID", { problem: error.message.replace(/^it gave /, "it has ") });
   }
+  if (said === undefined) throw belayError("INPUT_INVALID", { problem: "there is nothing in it to observe" });
+  return said;
 }
 
 function isSayable(part: Message["parts"][number]): boolean {
@@ -79,54 +74,24 @@ function isSayable(part: Message["parts"][number]): boolean {
   return type === "text" || type === "file";
 }
 
-/** The hooks around an observed message. */
-class ObserveHooks {
-  readonly #host: HookHost;
-  readonly #agent: Definition;
-
-  constructor(setup: Setup, agent: Definition, place: FramePlace, deps: unknown) {
-    this.#host = { place, signal: new StopSignal(), clock: setup.clock, deps, desk: setup };
-    this.#agent = agent;
+/** Returns the message after the `beforeObserve` hooks; null if one dropped it. Rejects with HOOK_FAILED. */
+async function afterHooks(host: HookHost, { hooks }: Definition, given: Spoken): Promise<Spoken | null> {
+  let message: Spoken | null = given;
+  const info = (value: Spoken | null) => ({ message: value });
+  const take = (_: Spoken | null, made: unknown) => (made === null ? null : (spoken(made) ?? null));
+  for (const hook of hooksNamed(host.desk.hooks, hooks, "beforeObserve") ?? []) {
+    message = await runBefore(host, "beforeObserve", [hook], message, info, take);
+    if (message === null) return null;
   }
-
-  /** Returns the message after the hooks; null if one dropped it. Rejects with HOOK_FAILED. */
-  async before(message: Spoken): Promise<Spoken | null> {
-    const hooks = hooksNamed(this.#host.desk.hooks, this.#agent.hooks, "beforeObserve") ?? [];
-    for (const hook of hooks) {
-      const take = (_: Spoken | null, given: unknown) => (given === null ? null : (spoken(given) ?? null));
-      const made = await runBefore(this.#host, "beforeObserve", [hook], message as Spoken | null, info, take);
-      if (made === null) return null;
-      message = made;
-    }
-    return message;
-  }
-
-  async after(id: string, message: Spoken): Promise<void> {
-    const hooks = hooksNamed(this.#host.desk.hooks, this.#agent.hooks, "afterObserve");
-    if (hooks !== undefined) await lookOn(this.#host, "afterObserve", hooks, { id, message });
-  }
-}
-
-function info(message: Spoken | null): object {
-  return { message };
-}
-
-/** Returns the messages that wait to be observed, the oldest first. */
-async function observedIn(store: Store, key: ThreadKey): Promise<readonly Command[]> {
-  const loaded = await store.load(key, Number.MAX_SAFE_INTEGER);
-  return (loaded?.commands ?? []).filter(
-    (command) => command.kind === "steer" && read<InputMail>(key, command).observed === true,
-  );
+  return message;
 }
 
 /** Adds the messages to a history at rest. A thread that runs takes them at its next boundary. */
-function observed(key: ThreadKey, commands: readonly Command[], now: number): IdleFacts {
+function observed(messages: readonly Known<InputMail>[], now: number): IdleFacts {
   return (place, { state, threadId }) => {
     if (state !== "initialized" && state !== "completed") {
       throw belayError("INVALID_STATE", { threadId, state, action: "observe()" });
     }
-    return commands.flatMap((command): readonly Fact[] =>
-      inputFactsOf(place, command.key, "observe", read<InputMail>(key, command), now),
-    );
+    return messages.flatMap(({ key, mail }) => inputFactsOf(place, key, "observe", mail, now));
   };
 }

@@ -1,21 +1,14 @@
 // The outcome of a command that is on record, for the caller that asks for it again (V2).
 
 import { errorFromRecord } from "../../error.ts";
-import { decode, type Line } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
-import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
+import { decode } from "../../journal/codec.ts";
+import { folded } from "../../journal/fold.ts";
+import type { Taken } from "../../journal/state.ts";
 import { type Command, isSignal } from "../decide/command.ts";
 import { type Outcome, outcomeOf } from "../decide/decide.ts";
 import { receiptIn } from "../decide/receipt.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Door } from "./door.ts";
-
-/** Returns the fold of these lines. */
-export function folded(threadId: string, lines: readonly Line[]): ThreadState {
-  const state = newThread(threadId);
-  fold(state, lines);
-  return state;
-}
 
 /** Returns the outcome in the state after the append that took the command. Throws its refusal; a stop has a receipt instead. */
 export async function recorded<C extends Command>(

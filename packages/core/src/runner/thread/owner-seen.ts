@@ -5,9 +5,7 @@
 
 import type { Lease, ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
-
-/** A store that sees processes shows at once that one is gone; the others show it when the lease lapses. */
-const LOOK_MS = 500;
+import { lookLater } from "../read/owner-watch.ts";
 
 export class OwnerSeen {
   readonly #setup: Setup;
@@ -63,15 +61,12 @@ export class OwnerSeen {
 
   #lookLater(): void {
     const { clock } = this.#setup;
-    const left = (this.#lease?.until ?? 0) - clock.now() + 1;
     const self = new WeakRef(this);
     clock.clearTimeout(this.#timer);
-    const look = () => {
+    this.#timer = lookLater(clock, this.#lease, () => {
       const there = self.deref();
       if (there !== undefined) void there.#look();
-    };
-    this.#timer = clock.setTimeout(look, Math.min(LOOK_MS, Math.max(1, left)));
-    (this.#timer as { unref?(): void } | undefined)?.unref?.();
+    });
   }
 
   async #look(): Promise<void> {

@@ -47,6 +47,18 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(history(other.session.messages)).toHaveLength(4);
   });
 
+  it("after it has ended, a reader that begins in the tick of the call gets its facts, too", async () => {
+    const store = await make();
+    const kit = await openKit(["one"], { store });
+    const first = kit.session.run("go", { id: "r1" });
+    const result = await first.result;
+    const again = kit.session.run("go", { id: "r1" });
+    expect(again).not.toBe(first);
+    const heard = listen(again);
+    expect(await again.result).toEqual(result);
+    expect(said(await heard.all)).toEqual(said(await factsOf(store)));
+  });
+
   it("W3: the value with which a tool ended the run is returned again", async () => {
     for (const output of ["left", { sum: 3 }]) {
       const store = await make();

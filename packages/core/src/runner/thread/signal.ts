@@ -9,6 +9,7 @@
 
 import { belayError } from "../../error.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
+import { folded } from "../../journal/fold.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Aim, aimedAt, isSignal, type SignalCommand, stopRow } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
@@ -19,7 +20,7 @@ import { endOf, loadThread } from "../read/read-facts.ts";
 import { untilFree, untilTaken } from "../read/until-taken.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { folded, recorded } from "./outcome.ts";
+import { recorded } from "./outcome.ts";
 import type { Tenure } from "./tenure.ts";
 
 /** How long a stop waits for the resumes that were asked for before it: the store need not answer at all. */

@@ -5,10 +5,8 @@ export class Slots {
   readonly limit: number;
   /** How often each thread has its slot. */
   readonly #held = new Map<string, number>();
-  /** Work that waits for a slot, by thread, the oldest first. */
-  readonly #waiting = new Map<string, () => unknown>();
-  /** Names each wait of `free()`: several may be for one thread. */
-  #waits = 0;
+  /** Work that waits for a slot, the oldest first. By thread, or, as several waits of `free()` may be for one thread, by itself. */
+  readonly #waiting = new Map<string | (() => void), () => unknown>();
 
   constructor(limit: number) {
     this.limit = limit;
@@ -40,9 +38,7 @@ export class Slots {
     for (;;) {
       const taken = this.take(threadId);
       if (taken !== undefined) return taken;
-      this.#waits += 1;
-      const wait = `${threadId} ${this.#waits}`;
-      await new Promise<void>((freed) => this.later(wait, freed));
+      await new Promise<void>((freed) => this.#waiting.set(freed, freed));
     }
   }
 

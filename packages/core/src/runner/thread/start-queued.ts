@@ -33,11 +33,11 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const place = thread.place(setup.clock.id(), 1);
   const caller = { key: keyOf.run(setup.clock.id()), ...(by !== undefined && { by }) };
   const run = thread.start(place, { do: "run", ...caller, inputs, row: command.key });
-  void run.result.then(giveBack);
-  // The input was withdrawn or consumed meanwhile: the next one is due.
   void run.result.then((result) => {
+    giveBack();
     if (result.status !== "failed") return;
     const { code } = result.error;
+    // The input was withdrawn or consumed meanwhile: the next one is due.
     if (code === "INPUT_WITHDRAWN") void startQueued(thread);
     // The run has not begun, the input waits as before, and no caller has this run.
     else if (code === "HOOK_FAILED" && thread.state !== "error") report({ place, desk: setup }, result.error);

@@ -9,6 +9,7 @@
 import { type BelayError, belayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import { refuseMisfitArgs } from "../../interrupt/decision.ts";
+import { folded } from "../../journal/fold.ts";
 import { sketch } from "../../journal/sketch.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
@@ -21,7 +22,7 @@ import { busy } from "../read/store-error.ts";
 import { type Patience, untilTaken, WAIT_MS } from "../read/until-taken.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { folded, recorded } from "./outcome.ts";
+import { recorded } from "./outcome.ts";
 import { sendInput } from "./send.ts";
 import { signal as submitSignal } from "./signal.ts";
 import { written } from "./written.ts";

@@ -147,13 +147,11 @@ export class Tenure {
     const { store, clock } = host.setup;
     this.#stops = new Stops(clock);
     this.#prepare = preparing(host, asked.command, place, this.#stops.signal);
-    this.#mailbox = new Mailbox(
-      store,
-      host.key,
-      () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
-      (command) => this.#takeRow(command),
-      (damage) => report({ place: this.#place, desk: host.setup }, damage),
-    );
+    this.#mailbox = new Mailbox(store, host.key, {
+      take: (command) => this.#takeRow(command),
+      news: () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
+      damaged: (damage) => report({ place: this.#place, desk: host.setup }, damage),
+    });
     if (isSignal(asked.command)) void this.#stops.take(asked.command);
     if (asked.byRow) this.#mailbox.rows.push(asked.command.key);
     this.opening = new Promise((resolve) => (this.#opened = resolve));

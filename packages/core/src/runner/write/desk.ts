@@ -17,10 +17,10 @@ import type { Hook, HookTable } from "../../hooks/hooks.ts";
 import type { Decision, RequestState } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
-import { fold } from "../../journal/fold.ts";
+import { folded } from "../../journal/fold.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
-import { type CallState, newThread, type Scope, type SetBreakpoint, type ThreadState } from "../../journal/state.ts";
+import type { CallState, Scope, SetBreakpoint, ThreadState } from "../../journal/state.ts";
 import type { Log } from "../../log.ts";
 import type { Message } from "../../message.ts";
 import type { CheckedPermissions } from "../../permission/permissions.ts";
@@ -324,7 +324,6 @@ function kept(facts: readonly Fact[], { runPath }: FramePlace): readonly Fact[] 
 
 /** Reads the rules of a thread from the store, for a fold that holds only open requests. */
 async function rulesOf(store: Store, key: ThreadKey): Promise<readonly PermissionRule[]> {
-  const state = newThread(key.threadId);
-  fold(state, (await store.load(key))?.lines ?? []);
-  return state.rules ?? [];
+  const loaded = await store.load(key);
+  return folded(key.threadId, loaded?.lines ?? []).rules ?? [];
 }

@@ -33,6 +33,8 @@ interface Place {
   readonly session: HotSession;
   readonly address: string;
   readonly hot: Hot;
+  /** It has results to record. */
+  isWaiting: boolean;
 }
 
 /** The thread that the code belongs to. */
@@ -46,13 +48,11 @@ export interface HotHost {
 export class HotSession implements HotCode {
   readonly #room: HotRoom;
   readonly #host: HotHost;
-  /** By address. Undefined until there is some, like the next one: most sessions never have any. */
-  #places: Map<string, Place> | undefined;
-  /** The code that has results to record. */
-  #waiting: Set<string> | undefined;
+  /** By address. */
+  readonly #places = new Map<string, Place>();
   #unwatch: (() => void) | undefined;
   /** The processes of dropped code: the promise of their end, and the call that forces it. */
-  #leaving: Map<Promise<unknown>, () => void> | undefined;
+  readonly #leaving = new Map<Promise<unknown>, () => void>();
   /** The head of the thread at the pause over which the code was kept. */
   #head = 0;
 
@@ -62,45 +62,43 @@ export class HotSession implements HotCode {
   }
 
   keep(address: string, hot: Hot): void {
-    const place: Place = { session: this, address, hot };
-    this.#places ??= new Map();
+    const place: Place = { session: this, address, hot, isWaiting: false };
     this.#places.set(address, place);
     this.#unwatch ??= this.#host.watch();
     this.#room.add(place);
   }
 
   take(address: string): Hot | undefined {
-    const place = this.#places?.get(address);
+    const place = this.#places.get(address);
     if (place === undefined) return undefined;
     this.#forget(place);
     return place.hot;
   }
 
   wake(address: string): void {
-    if (!this.#places?.has(address)) return;
-    this.#waiting ??= new Set();
-    this.#waiting.add(address);
+    const place = this.#places.get(address);
+    if (place === undefined) return;
+    place.isWaiting = true;
     this.#host.wake();
   }
 
   leaves(gone: Promise<unknown>, force: () => void): void {
-    this.#leaving ??= new Map();
     this.#leaving.set(gone, force);
-    void gone.then(() => this.#leaving?.delete(gone));
+    void gone.then(() => this.#leaving.delete(gone));
   }
 
   /** Resolves when the processes of dropped code have ended. Undefined if there are none. */
   get gone(): Promise<unknown> | undefined {
-    return this.#leaving?.size ? Promise.all(this.#leaving.keys()) : undefined;
+    return this.#leaving.size > 0 ? Promise.all(this.#leaving.keys()) : undefined;
   }
 
   /** Ends the grace of dropped code. */
   force(): void {
-    for (const force of this.#leaving?.values() ?? []) force();
+    for (const force of this.#leaving.values()) force();
   }
 
   get isWaiting(): boolean {
-    return this.#waiting !== undefined && this.#waiting.size > 0;
+    return [...this.#places.values()].some((place) => place.isWaiting);
   }
 
   get head(): number {
@@ -124,11 +122,11 @@ export class HotSession implements HotCode {
   }
 
   dropAll(): void {
-    for (const address of [...(this.#places?.keys() ?? [])]) this.drop(address);
+    for (const address of [...this.#places.keys()]) this.drop(address);
   }
 
   #dropEnded(state: ThreadState): void {
-    if (this.#places === undefined || this.#places.size === 0) return;
+    if (this.#places.size === 0) return;
     const open = new Set<string>();
     // A stop withdraws the request that it waits for. Then the code begins again.
     const stopped = state.pauseType === "user_interrupt" || state.pauseType === "manual";
@@ -142,10 +140,9 @@ export class HotSession implements HotCode {
   }
 
   #forget(place: Place): void {
-    this.#places?.delete(place.address);
-    this.#waiting?.delete(place.address);
+    this.#places.delete(place.address);
     this.#room.remove(place);
-    if (this.#places !== undefined && this.#places.size > 0) return;
+    if (this.#places.size > 0) return;
     this.#unwatch?.();
     this.#unwatch = undefined;
   }

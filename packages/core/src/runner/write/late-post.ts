@@ -4,7 +4,7 @@
 //    not answer is not waited for without end.
 // 3. Nothing here keeps a process alive.
 
-import type { Clock } from "../../clock.ts";
+import { backgroundTimer, type Clock } from "../../clock.ts";
 import { BelayError, belayError, errorText } from "../../error.ts";
 import type { Log } from "../../log.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
@@ -92,8 +92,7 @@ export class LatePost {
         this.#clock.clearTimeout(timer);
         over();
       };
-      const timer = this.#clock.setTimeout(end, ms);
-      (timer as Partial<NodeJS.Timeout> | undefined)?.unref?.();
+      const timer = backgroundTimer(this.#clock, end, ms);
       this.#waits.add(end);
     });
   }

@@ -27,10 +27,20 @@ import {
 
 type Scopes = Pick<ReadonlyMap<string, unknown>, "has">;
 
+/** The parts of a tenure that its mailbox calls. */
+export interface MailHost {
+  /** Takes a command between two appends. A stop acts at once. */
+  take(command: DoorCommand): void;
+  /** Inputs have arrived. */
+  news(): void;
+  /** Called for each row that cannot be read, once. */
+  damaged(damage: BelayError): void;
+}
+
 export class Mailbox {
   readonly #store: Store;
   readonly #key: ThreadKey;
-  #known: Set<string> | undefined;
+  readonly #known = new Set<string>();
   /** Keys of commands that wait in the store for this tenure to record them. */
   rows: string[] = [];
   #steers: Known<InputMail>[] = [];
@@ -38,25 +48,14 @@ export class Mailbox {
   #fresh: InputQueuedMail[] = [];
   /** True if inputs for the next run have arrived, also after the last append was answered. */
   hadInput = false;
-  readonly #news: () => void;
-  readonly #take: (command: DoorCommand) => void;
-  readonly #tell: (damage: BelayError) => void;
+  readonly #host: MailHost;
   /** The damage that was reported. */
-  #told: Set<string> | undefined;
+  readonly #told = new Set<string>();
 
-  /** `news` is called when inputs have arrived; `tell` is called for each row that cannot be read, once. */
-  constructor(
-    store: Store,
-    key: ThreadKey,
-    news: () => void,
-    take: (command: DoorCommand) => void,
-    tell: (damage: BelayError) => void,
-  ) {
-    this.#tell = tell;
-    this.#take = take;
+  constructor(store: Store, key: ThreadKey, host: MailHost) {
     this.#store = store;
     this.#key = key;
-    this.#news = news;
+    this.#host = host;
   }
 
   /** Reads the rows of the thread. Never rejects: if the store fails, so does the next append. */
@@ -70,15 +69,13 @@ export class Mailbox {
   }
 
   #damaged(error: unknown): void {
-    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told?.has(error.message)) return;
-    this.#told ??= new Set();
+    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told.has(error.message)) return;
     this.#told.add(error.message);
-    this.#tell(error);
+    this.#host.damaged(error);
   }
 
   deliver(commands: readonly Command[]): void {
     for (const command of commands) {
-      this.#known ??= new Set();
       if (this.#known.has(command.key)) continue;
       this.#known.add(command.key);
       try {
@@ -87,13 +84,13 @@ export class Mailbox {
         this.#damaged(error);
       }
     }
-    if (this.#fresh.length > 0) this.#news();
+    if (this.#fresh.length > 0) this.#host.news();
   }
 
   /** Forgets rows that their senders took back. One of them may be sent again. */
   withdrawn(keys: readonly string[]): void {
     this.rows = this.rows.filter((key) => !keys.includes(key));
-    for (const key of keys) this.#known?.delete(key);
+    for (const key of keys) this.#known.delete(key);
     this.drop(keys);
   }
 
@@ -106,11 +103,7 @@ export class Mailbox {
 
   /** Notes the inputs that the first append consumed. A hint for one of them comes too late. */
   begunWith(facts: readonly Fact[]): void {
-    for (const fact of facts) {
-      if (fact.type !== "input-consumed") continue;
-      this.#known ??= new Set();
-      this.#known.add(fact.id);
-    }
+    for (const fact of facts) if (fact.type === "input-consumed") this.#known.add(fact.id);
   }
 
   get hasSteer(): boolean {
@@ -188,7 +181,7 @@ export class Mailbox {
     switch (kind) {
       case "stop":
         this.rows.push(key);
-        this.#take(signalIn(read(this.#key, command), key, at));
+        this.#host.take(signalIn(read(this.#key, command), key, at));
         break;
       case "steer":
         this.#steer(key, at, read<InputMail>(this.#key, command));
@@ -204,7 +197,7 @@ export class Mailbox {
         const input = resumeIn(command);
         if (input !== undefined) return this.#steer(key, at, input);
         this.rows.push(key);
-        this.#take(commandIn(this.#key, command));
+        this.#host.take(commandIn(this.#key, command));
         break;
       }
       default:
