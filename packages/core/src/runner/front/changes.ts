@@ -2,7 +2,7 @@
 // each one. A reader that must miss nothing lists the threads at each `sync`.
 
 import type { SessionState } from "../../lifecycle.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { anything, type Checks } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { itemOf, type ThreadItem } from "./threads.ts";
 
@@ -24,7 +24,7 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const OPTIONS: KnownOptions<ChangesOptions> = { signal: true };
+export const CHANGES: Checks<ChangesOptions> = { signal: anything };
 
 /** Hints that come within this time merge. */
 const GATHER_MS = 20;
@@ -34,10 +34,6 @@ const TOP = 200;
 const MOST_NAMED = 500;
 /** The number of threads with a remembered last hint. */
 const MOST_KNOWN = 10_000;
-
-export function checkChanges(options: ChangesOptions): void {
-  refuseUnknown("changes()", options, OPTIONS);
-}
 
 export async function* readChanges(setup: Setup, tenant: string, signal: AbortSignal): AsyncGenerator<ThreadChange> {
   const { store, clock } = setup;

@@ -10,13 +10,13 @@ import { fold } from "../../journal/fold.ts";
 import { openRequests } from "../../journal/requests.ts";
 import { newThread } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { RequestRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
+import { anything, type Checks, checkOptions } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { type PageOptions, readLimit } from "./page.ts";
+import { LIMIT, PAGE, type PageOptions } from "./page.ts";
 
 /** An open request. `id` is what runner.answer() takes. */
 export interface InboxItem extends Omit<Interrupt, "kind" | "message" | "calls"> {
@@ -55,14 +55,13 @@ export interface InboxFilter extends PageOptions {
   readonly groups?: readonly string[] | undefined;
 }
 
-const FILTER: KnownOptions<InboxFilter> = {
-  threadId: true,
-  kind: true,
-  tool: true,
-  by: true,
-  groups: true,
-  limit: true,
-  cursor: true,
+const FILTER: Checks<InboxFilter> = {
+  threadId: anything,
+  kind: anything,
+  tool: anything,
+  by: anything,
+  groups: anything,
+  ...PAGE,
 };
 
 /** Requests that are read at once if some of them may not be meant. */
@@ -75,9 +74,9 @@ export async function readInbox(
   filter: InboxFilter,
   logged: Set<string>,
 ): Promise<Inbox> {
-  refuseUnknown("inbox()", filter, FILTER);
+  checkOptions("inbox()", filter, FILTER);
   const { threadId, kind, tool, by, groups } = filter;
-  const limit = readLimit(filter.limit);
+  const { limit = LIMIT } = filter;
   const list: Json = ["inbox", tenant, { threadId, kind, tool, by, groups }].map((each) => toJson(each, "The filter"));
   const isFiltered = [threadId, kind, tool, by].some((each) => each !== undefined);
   const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;

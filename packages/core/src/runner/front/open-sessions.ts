@@ -5,10 +5,10 @@
 
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { absentAgent, agentUnknown } from "../given/absent-agent.ts";
-import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
+import { anything, type Checks, checkOptions } from "../given/check.ts";
+import { END, type EndOptions, EVENTS, type EventOptions, readId } from "../given/options.ts";
 import { Feed, type FeedHost } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Reader } from "../read/reader.ts";
@@ -23,7 +23,7 @@ import type { OpenOptions } from "./runner-options.ts";
 import { LiveSession, type Session, threadOf } from "./session.ts";
 import { WeakTable } from "./weak-table.ts";
 
-const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
+const OPEN: Checks<OpenOptions<never>> = { agent: anything, deps: anything };
 
 interface Opening {
   /** Refuses a thread that does not exist, and reads one that does as far as a resume needs it. */
@@ -101,7 +101,7 @@ export class OpenSessions<Out, Deps> {
 
   /** Opens a thread by id, as it is in the store now: other processes may have continued it, deleted it or made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
-    refuseUnknown("open()", options, OPEN);
+    checkOptions("open()", options, OPEN);
     const known = threadId === undefined ? undefined : this.known(threadId);
     if (known !== undefined) await threadOf(known).lookAgain();
     return this.open(threadId, options, { evenIfBusy: true });
@@ -166,7 +166,8 @@ export class OpenSessions<Out, Deps> {
 
   /** Returns the events of a thread, whichever process has it, until this runner is closed. */
   reader(threadId: string, options: EventOptions): Reader {
-    const { after, signal } = readEvents(options);
+    checkOptions("events()", options, EVENTS);
+    const { after = 0, signal } = options;
     return this.#feed(readId("threadId", threadId)).reader(after, signal, this);
   }
 
@@ -267,7 +268,7 @@ export class OpenSessions<Out, Deps> {
 
   /** Closes all sessions. Runs are aborted and can be resumed elsewhere. The results of calls left behind are saved, or logged as lost. */
   async close(options: EndOptions): Promise<void> {
-    readEnd(options);
+    checkOptions("close()", options, END);
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();

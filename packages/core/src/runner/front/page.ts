@@ -1,6 +1,6 @@
 // The options that every list takes.
 
-import { belayError, shown } from "../../error.ts";
+import { anything, type Checks, optional } from "../given/check.ts";
 
 export interface PageOptions {
   /** How many items at most; 100 by default, and never more than 1,000. */
@@ -9,15 +9,12 @@ export interface PageOptions {
   readonly cursor?: string | undefined;
 }
 
-const LIMIT = 100;
-const MOST = 1_000;
+export const PAGE: Checks<PageOptions> = {
+  limit: optional(
+    "a whole number from 1 to 1000",
+    (limit) => Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= 1_000,
+  ),
+  cursor: anything,
+};
 
-export function readLimit(limit: unknown): number {
-  if (limit === undefined) return LIMIT;
-  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
-  throw belayError("OPTION_INVALID", {
-    option: "limit",
-    value: shown(limit),
-    needed: `a whole number from 1 to ${MOST}`,
-  });
-}
+export const LIMIT = 100;

@@ -1,21 +1,21 @@
 // Requests that were decided, and single requests: the store's rows, and the journal for requests that an earlier release
 // decided.
 
-import { belayError, shown } from "../../error.ts";
+import { belayError } from "../../error.ts";
 import type { Decision } from "../../interrupt/decision.ts";
 import type { RequestKind } from "../../interrupt/interrupt.ts";
 import { fold } from "../../journal/fold.ts";
 import { newThread } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { DecidedRow, RequestRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
+import { anything, type Checks, checkOptions, required } from "../given/check.ts";
 import { readId } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { type DamagedRequest, type InboxItem, itemOf } from "./inbox.ts";
-import { type PageOptions, readLimit } from "./page.ts";
+import { LIMIT, PAGE, type PageOptions } from "./page.ts";
 
 /** A request and how it was decided: `how`, `by`, `at`, and the note, the reason or the value that was given with it. */
 export type DecidedRequest = InboxItem & Decision;
@@ -46,28 +46,23 @@ export interface FoundRequest {
   readonly decided?: Decision;
 }
 
-const FILTER: KnownOptions<RequestsFilter> = {
-  state: true,
-  threadId: true,
-  kind: true,
-  tool: true,
-  by: true,
-  limit: true,
-  cursor: true,
+const FILTER: Checks<RequestsFilter> = {
+  state: required('"decided"; runner.inbox() lists the open ones', (state) => state === "decided"),
+  threadId: anything,
+  kind: anything,
+  tool: anything,
+  by: anything,
+  ...PAGE,
 };
 
 /** Rows that are read at once if some of them may not be meant. */
 const MANY = 500;
 
 export async function readDecided(setup: Setup, tenant: string, filter: RequestsFilter): Promise<DecidedPage> {
-  refuseUnknown("requests()", filter, FILTER);
-  const { state, threadId, kind, tool, by } = filter;
-  if (state !== "decided") {
-    const needed = '"decided"; runner.inbox() lists the open ones';
-    throw belayError("OPTION_INVALID", { option: "state", value: shown(state), needed });
-  }
+  checkOptions("requests()", filter, FILTER);
+  const { threadId, kind, tool, by } = filter;
   if (threadId !== undefined) readId("threadId", threadId);
-  const limit = readLimit(filter.limit);
+  const { limit = LIMIT } = filter;
   const wanted = [kind, tool, by].map((each) => toJson(each ?? null, "The filter"));
   const isFiltered = wanted.some((each) => each !== null);
   const list: Json = ["decided", tenant, threadId ?? null, ...(isFiltered ? wanted : [])];

@@ -27,42 +27,42 @@ import {
 import type { Receipt } from "../decide/ending.ts";
 import { afterFailure } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
-import { type ChatOptions, checkChat } from "../given/chat-options.ts";
-import type { GuardOptions } from "../given/command-options.ts";
+import { CHAT, type ChatOptions } from "../given/chat-options.ts";
+import { anything, checkOptions } from "../given/check.ts";
+import { COMMAND, type GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
+  ANSWER,
   type AnswerOptions,
   type BreakpointOptions,
-  checkRemoveRule,
-  checkRun,
+  DRAIN,
   type DrainOptions,
+  EFFECTS,
   type EffectsOptions,
   type EndOptions,
   type EnqueueOptions,
   type EventOptions,
+  INPUT,
   type InterruptOptions,
+  JOURNAL,
   type JournalOptions,
   type LookOptions,
+  REMOVE_RULE,
+  REPAIR,
   type RemoveRuleOptions,
   type ResumeOptions,
+  RULES,
   type RunOptions,
-  readAnswerOptions,
   readBreakpoint,
-  readDrain,
-  readEffects,
   readId,
-  readJournal,
-  readRepair,
-  readRules,
-  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
 import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
-import { type PruneOptions, pruneThreads, readIdle, readPrune } from "../past/prune.ts";
+import { type PruneOptions, pruneThreads, readPrune } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
 import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
@@ -79,7 +79,7 @@ import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
-import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
+import { CHANGES, type ChangesOptions, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
 import { nextLook } from "./next-look.ts";
@@ -89,15 +89,14 @@ import {
   type OpenOptions,
   type RunnerOptions,
   readAgents,
-  readConcurrency,
   readSetup,
-  readStart,
+  START,
   type StartOptions,
 } from "./runner-options.ts";
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
-import { readWork, type WorkOptions } from "./work.ts";
+import { WORK, type WorkOptions } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -171,14 +170,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
-    const { ttlMs, deps } = options;
+    const { concurrency = Number.POSITIVE_INFINITY, ttlMs, deps } = options;
     const tenant = readId("tenant", options.tenant ?? "default");
     this.#tenant = tenant;
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
     this.#moves = new Troubles(this.#setup.log);
-    this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
-    this.#slots = new Slots(readConcurrency(options.concurrency));
+    this.#ttlMs = ttlMs;
+    this.#slots = new Slots(concurrency);
     this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
   }
 
@@ -205,7 +204,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * call again returns the same run.
    */
   async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
-    checkRun(options);
+    checkOptions("run()", options, COMMAND);
     if (options.id !== undefined) return this.start(options.id, input, options);
     const run = (await this.open()).run(input, options);
     await run.started;
@@ -214,7 +213,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
-    const { agent, deps, ...given } = readStart(options);
+    checkOptions("start()", options, START);
+    const { agent, deps, ...given } = options;
     return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
   }
 
@@ -285,7 +285,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    const { start = this.#setup.start, rest, groups } = readAnswerOptions(options);
+    checkOptions("answer()", options, ANSWER);
+    const { start = this.#setup.start, groups, ...rest } = options;
     const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
@@ -335,7 +336,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Returns the rules that people have allowed for all threads, the oldest first; with a thread, those of that thread. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
-    const { threadId } = readRules(options);
+    checkOptions("rules()", options, RULES);
+    const { threadId } = options;
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
@@ -349,7 +351,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Removes a rule for all threads, or, with a thread, one of that thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    checkRemoveRule(options, "runner");
+    checkOptions("removeRule()", options, REMOVE_RULE);
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     await this.#refuseUnknown(threadId);
@@ -380,15 +382,16 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Returns facts of a thread in order, as JSON. Throws THREAD_UNKNOWN. */
   async journal(threadId: string, options: JournalOptions = {}): Promise<JournalPage> {
     this.#sessions.refuseIfClosed();
-    const { after, limit } = readJournal(options);
+    checkOptions("journal()", options, JOURNAL);
+    const { after = 0, limit = 1_000 } = options;
     return readPage(this.#setup.store, this.#key(threadId), after, limit);
   }
 
   /** Returns the calls and steps that took effect after a seq, or may have: a fork at that seq does not undo them. */
   async effects(threadId: string, options: EffectsOptions): Promise<readonly Effect[]> {
     this.#sessions.refuseIfClosed();
-    const after = readEffects(options);
-    return effectsAfter((await readPast(this.#setup.store, this.#key(threadId))).facts, after);
+    checkOptions("effects()", options, EFFECTS);
+    return effectsAfter((await readPast(this.#setup.store, this.#key(threadId))).facts, options.after);
   }
 
   /** session.checkpoint() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
@@ -422,7 +425,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.enqueue() for a thread that any process may be running. */
   async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
-    const { start = this.#setup.start ?? "worker" } = readWhere(options);
+    checkOptions("enqueue()", options, INPUT.enqueue);
+    const { start = this.#setup.start ?? "worker" } = options;
     const sent = await this.#sessions.with(threadId, async () =>
       (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
@@ -450,7 +454,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     options: ChatOptions & { readonly agent?: string | undefined } = {},
   ): Promise<Sent> {
     this.#sessions.refuseIfClosed();
-    checkChat(options, { agent: true });
+    checkOptions("send()", options, { ...CHAT, agent: anything });
     const { agent, start = this.#setup.start, ...given } = options;
     const byWorker = start === "worker" || this.#startsNothing;
     const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
@@ -511,7 +515,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
     this.#sessions.refuseIfClosed();
-    checkChanges(options);
+    checkOptions("changes()", options, CHANGES);
     const { signal } = options;
     const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
     return readChanges(this.#setup, this.#tenant, ending);
@@ -554,7 +558,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(readRepair(options).as);
+    checkOptions("repair()", options, REPAIR);
+    const id = this.#newId(options.as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -620,7 +625,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
     if (this.#startsNothing) throw agentUnknown();
-    const { concurrency, signal, pollMs } = readWork(options);
+    checkOptions("work()", options, WORK);
+    const { concurrency = 4, signal, pollMs } = options;
     const { clock, log, store } = this.#setup;
     const due: typeof store.due = async (...query) => {
       await this.#pruneNow();
@@ -677,7 +683,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * `timeoutMs` is aborted. A store that does not answer is waited for as long again, and no longer: the leases lapse.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
-    const timeoutMs = readDrain(options);
+    checkOptions("drain()", options, DRAIN);
+    const { timeoutMs = 10_000 } = options;
     const { clock } = this.#setup;
     const sessions = this.#sessions;
     sessions.closed = true;

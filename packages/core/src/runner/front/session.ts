@@ -28,27 +28,25 @@ import {
 } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { afterFailure } from "../decide/idle.ts";
-import { type ChatOptions, checkChat } from "../given/chat-options.ts";
-import type { GuardOptions } from "../given/command-options.ts";
+import { CHAT, type ChatOptions } from "../given/chat-options.ts";
+import { checkOptions } from "../given/check.ts";
+import { COMMAND, type GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
+  ANSWER,
   type AnswerOptions,
   type BreakpointOptions,
-  checkRemoveRule,
-  checkRun,
   type EndOptions,
   type EnqueueOptions,
+  EVENTS,
   type EventOptions,
   type InterruptOptions,
+  LOOK,
   type LookOptions,
   type ResumeOptions,
   type RunOptions,
-  readAnswerOptions,
   readBreakpoint,
-  readEvents,
-  readLook,
-  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
@@ -137,7 +135,7 @@ export class LiveSession<Out = string> {
 
   /** Starts a run. If the thread was paused by a person, by pause() or by a crash, it is resumed with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
-    checkRun(options);
+    checkOptions("run()", options, COMMAND);
     return beginRun(this.#thread, input, options);
   }
 
@@ -165,7 +163,8 @@ export class LiveSession<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    const { start = setup.start, rest, groups } = readAnswerOptions(options);
+    checkOptions("answer()", options, ANSWER);
+    const { start = setup.start, groups, ...rest } = options;
     const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
     const answer = await vouchedFor(setup, this.#thread.key, id, read, groups);
     const byWorker = start === "worker" || this.#thread.agent.absent === true;
@@ -191,7 +190,7 @@ export class LiveSession<Out = string> {
 
   /** Removes a rule of this thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
-    checkRemoveRule(options, "session");
+    checkOptions("removeRule()", options, COMMAND);
     return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
   }
 
@@ -212,7 +211,8 @@ export class LiveSession<Out = string> {
    * request waits. Undefined if there is no graph, or if it has not begun.
    */
   async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread, readLook(options));
+    checkOptions("checkpoint()", options, LOOK);
+    return lookAtGraph(this.#thread, options);
   }
 
   /**
@@ -235,8 +235,8 @@ export class LiveSession<Out = string> {
 
   /** Queues an input for the next run. If the thread is idle, that run starts at once. After a stop or a failure it waits until a person acts. */
   async enqueue(input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
-    const { start = this.#thread.setup.start, rest } = readWhere(options);
-    const sent = await this.#submitInput("enqueue", input, rest);
+    const sent = await this.#submitInput("enqueue", input, options);
+    const { start = this.#thread.setup.start } = options;
     if (start !== "worker") await startQueued(this.#thread);
     return sent;
   }
@@ -256,7 +256,7 @@ export class LiveSession<Out = string> {
    * running one, or answers. Resolves when the input is on record or waits in the store.
    */
   async send(input: Input, options: ChatOptions = {}): Promise<Sent> {
-    checkChat(options);
+    checkOptions("send()", options, CHAT);
     this.#thread.refuseIfClosed();
     const { setup, key, host } = this.#thread;
     const begun = async (begin: () => Run<Out>) => {
@@ -318,7 +318,8 @@ export class LiveSession<Out = string> {
   /** Returns the facts after `after` (all by default), then live events. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
-    const { after, signal } = readEvents(options);
+    checkOptions("events()", options, EVENTS);
+    const { after = 0, signal } = options;
     const reader = feed.reader(after, signal, this.#thread);
     if (isGone) reader.end();
     else if (closing !== undefined) reader.finish();

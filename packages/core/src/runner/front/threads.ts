@@ -1,19 +1,16 @@
 // Lists of threads: the store's pages, with the state that each thread shows to people. After a crash a thread reads paused /
 // crash (V6), although its last state on record is running; so a filter for one of the two queries the store for both.
 
-import { belayError, shown } from "../../error.ts";
 import type { Json } from "../../json.ts";
-import type { PauseType, SessionState } from "../../lifecycle.ts";
-import { moves } from "../../lifecycle.ts";
-import { readName } from "../../read-name.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { moves, type PauseType, type SessionState } from "../../lifecycle.ts";
 import { inListOrder } from "../../store/list-order.ts";
 import type { ListedRow, ListPlace, ThreadQuery } from "../../store/store.ts";
 import { wordsIn } from "../../store/words.ts";
+import { type Checks, checkOptions, name, oneOf, optional } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { firstLoad, Recall } from "../read/recall.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { type PageOptions, readLimit } from "./page.ts";
+import { LIMIT, PAGE, type PageOptions } from "./page.ts";
 
 /** Which threads to list. Each property that is given must hold. */
 export interface ThreadFilter extends PageOptions {
@@ -40,16 +37,6 @@ export interface ThreadPage {
   readonly next?: string;
 }
 
-const FILTER: KnownOptions<ThreadFilter> = {
-  state: true,
-  pauseType: true,
-  agent: true,
-  label: true,
-  search: true,
-  limit: true,
-  cursor: true,
-};
-
 const PAUSES: Readonly<Record<PauseType, true>> = {
   user_interrupt: true,
   tool_interrupt: true,
@@ -59,6 +46,19 @@ const PAUSES: Readonly<Record<PauseType, true>> = {
 };
 
 const SEARCH = 256;
+const LABELS = 16;
+
+const FILTER: Checks<ThreadFilter> = {
+  state: oneOf(...Object.keys(moves)),
+  pauseType: oneOf(...Object.keys(PAUSES)),
+  agent: name(),
+  label: optional(`at most ${LABELS} texts by key`, areLabels),
+  search: optional(
+    `text of ${SEARCH} characters at most`,
+    (search) => typeof search === "string" && search.length <= SEARCH,
+  ),
+  ...PAGE,
+};
 
 type Asked = Omit<ThreadQuery, "limit" | "after">;
 
@@ -69,10 +69,10 @@ interface Source {
 }
 
 export async function readThreads(setup: Setup, tenant: string, filter: ThreadFilter): Promise<ThreadPage> {
-  refuseUnknown("threads()", filter, FILTER);
+  checkOptions("threads()", filter, FILTER);
   const { state, pauseType } = filter;
   const base = readFilter(filter);
-  const limit = readLimit(filter.limit);
+  const { limit = LIMIT } = filter;
   const list: Json = ["threads", tenant, { state: state ?? null, pauseType: pauseType ?? null, ...asJson(base) }];
   const after = readCursor(list, filter.cursor);
   const parts: (readonly ThreadItem[])[] = [];
@@ -185,39 +185,21 @@ function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadI
   return { at: updatedAt, id: threadId };
 }
 
-function readFilter({ state, pauseType, agent, label, search }: ThreadFilter): Asked {
-  if (state !== undefined) refuseUnless("state", state, moves);
-  if (pauseType !== undefined) refuseUnless("pauseType", pauseType, PAUSES);
-  const words = search === undefined ? [] : wordsIn(readSearch(search));
+function readFilter({ agent, label, search = "" }: ThreadFilter): Asked {
+  const words = wordsIn(search);
   return {
-    ...(agent !== undefined && { agent: readName("agent", agent) }),
-    ...(label !== undefined && { label: readLabel(label) }),
+    ...(agent !== undefined && { agent }),
+    ...(label !== undefined && { label: { ...label } }),
     ...(words.length > 0 && { words }),
   };
 }
 
+function areLabels(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const texts = Object.values(value);
+  return texts.length <= LABELS && texts.every((text) => typeof text === "string");
+}
+
 function asJson({ agent, label = {}, words = [] }: Asked): { readonly [key: string]: Json } {
   return { agent: agent ?? null, label, words };
-}
-
-function refuseUnless(option: string, value: unknown, known: object): void {
-  if (typeof value === "string" && Object.hasOwn(known, value)) return;
-  const needed = `one of ${Object.keys(known).join(", ")}`;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed });
-}
-
-function readSearch(search: unknown): string {
-  if (typeof search === "string" && search.length <= SEARCH) return search;
-  throw belayError("OPTION_INVALID", {
-    option: "search",
-    value: shown(search),
-    needed: `text of ${SEARCH} characters at most`,
-  });
-}
-
-function readLabel(label: unknown): Readonly<Record<string, string>> {
-  const entries = typeof label === "object" && label !== null ? Object.entries(label) : [["", undefined]];
-  if (!Array.isArray(label) && entries.length <= 16 && entries.every(([, value]) => typeof value === "string"))
-    return Object.fromEntries(entries);
-  throw belayError("OPTION_INVALID", { option: "label", value: shown(label), needed: "at most 16 texts by key" });
 }

@@ -13,7 +13,8 @@ import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import { inputCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import { type InputMail, inputFactsOf, read } from "../decide/mail.ts";
-import { checkSend, type SendOptions } from "../given/options.ts";
+import { checkOptions } from "../given/check.ts";
+import { SEND, type SendOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { sendInput } from "./send.ts";
@@ -26,7 +27,7 @@ export async function observe(
 ): Promise<string | undefined> {
   thread.refuseIfClosed();
   // Before hooks are asked.
-  checkSend(options, "observe()");
+  checkOptions("observe()", options, SEND);
   const hooks = new ObserveHooks(thread.setup, thread.agent, thread.resting(), thread.deps);
   const made = await hooks.before(readObserved(given));
   if (made === null) return undefined;
