@@ -1,11 +1,9 @@
 // A thread as the store has it, for readers in any process. It takes no lease, opens no session and keeps nothing.
 
 import type { LastDrift } from "../../fingerprint.ts";
-import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
-import { vouched } from "../../interrupt/vouched.ts";
 import { fold } from "../../journal/fold.ts";
 import { namedAs } from "../../journal/naming.ts";
 import { thaw } from "../../journal/snapshot.ts";
@@ -119,17 +117,4 @@ function isCrashed({ state, lease }: ThreadRow): boolean {
 
 function withApprovals({ requests }: ThreadState, interrupt: Interrupt): OpenInterrupt {
   return { ...interrupt, approvals: requests?.get(interrupt.id)?.votes ?? [] };
-}
-
-/** Returns the answer with the groups of its person: those in `own`, and those of the runner's `groups` function. */
-export async function vouchedFor(
-  setup: Setup,
-  key: ThreadKey,
-  id: string,
-  answer: Answer,
-  own: readonly string[] | undefined,
-): Promise<Answer> {
-  if (setup.memberOf === undefined && own === undefined) return answer;
-  const interrupt = (await lookAtThread(setup, key))?.interrupts.find((each) => each.id === id);
-  return vouched(setup.memberOf, interrupt ?? {}, answer, own);
 }

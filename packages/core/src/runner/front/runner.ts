@@ -7,7 +7,7 @@ import { pollingDispatcher } from "../../dispatch/polling-dispatcher.ts";
 import { Troubles } from "../../dispatch/troubles.ts";
 import { type BelayError, belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
-import { type Answer, readAnswer } from "../../interrupt/answer.ts";
+import type { Answer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
@@ -15,17 +15,8 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import {
-  answerCommand,
-  breakpointCommand,
-  inputCommand,
-  labelCommand,
-  signalCommand,
-  signed,
-  unruleCommand,
-} from "../decide/command.ts";
+import { breakpointCommand, labelCommand, signalCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
-import { afterFailure } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { CHAT, type ChatOptions } from "../given/chat-options.ts";
 import { anything, checkOptions } from "../given/check.ts";
@@ -33,7 +24,6 @@ import { COMMAND, type GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
-  ANSWER,
   type AnswerOptions,
   type BreakpointOptions,
   DRAIN,
@@ -66,11 +56,11 @@ import { type PruneOptions, pruneThreads, readPrune } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
 import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
-import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
+import { type JournalPage, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import { resumeRun } from "../thread/begin-run.ts";
-import { type Door, doorOf } from "../thread/door.ts";
+import type { Door } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
@@ -79,9 +69,10 @@ import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
+import { answerRequest } from "./answer.ts";
 import { CHANGES, type ChangesOptions, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
+import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { nextLook } from "./next-look.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
@@ -93,7 +84,7 @@ import {
   START,
   type StartOptions,
 } from "./runner-options.ts";
-import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
+import { type Chat, type Sent, sendTo } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { WORK, type WorkOptions } from "./work.ts";
@@ -215,7 +206,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
     checkOptions("start()", options, START);
     const { agent, deps, ...given } = options;
-    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
+    return this.#begin(threadId, { agent, deps }, "follow", (session) => session.run(input, given));
   }
 
   /**
@@ -223,9 +214,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
+    if (typeof from === "string") return this.#begin(from, {}, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, "resume", (session) => {
+    return this.#begin(threadId, {}, "resume", (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
       return resumeRun(thread, options, { tokenHash });
@@ -235,22 +226,16 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Begins a segment of the thread as it is in the store now. Resolves when the segment has started (V4). */
   async #begin(
     threadId: string,
-    how: OpenOptions<Deps> | "resume",
+    options: OpenOptions<Deps>,
+    how: "follow" | "resume",
     begin: (session: Session<Out>) => Run<Out>,
   ): Promise<Run<Out>> {
     const sessions = this.#sessions;
     readId("threadId", threadId);
-    const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
     const over = sessions.goOn(threadId);
     let run: Run<Out>;
     try {
-      const session = await sessions.with(threadId, async () => {
-        const known = sessions.known(threadId);
-        const opened = await sessions.open(threadId, options, { toGoOn: isResumed, evenIfBusy: true });
-        if (known !== undefined) await threadOf(opened).refresh();
-        return opened;
-      });
-      run = begin(session);
+      run = begin(await sessions.with(threadId, () => sessions.openFresh(threadId, options, how)));
     } finally {
       over();
     }
@@ -278,22 +263,17 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   async #refuseUnknown(threadId: string): Promise<void> {
     this.#sessions.refuseIfClosed();
-    const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
-    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    if ((await this.#sessions.row(threadId)) === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkOptions("answer()", options, ANSWER);
-    const { start = this.#setup.start, groups, ...rest } = options;
-    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
-    const threadId = await this.#setup.store.requestThread(this.#tenant, id);
-    if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read, groups);
-    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
-    const byWorker = start === "worker" || this.#startsNothing;
-    return submit({ ...this.#door(threadId), byWorker }, command, rest);
+    return answerRequest(this.#setup, id, given, options, async () => {
+      const threadId = await this.#setup.store.requestThread(this.#tenant, id);
+      if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+      return this.#door(threadId);
+    });
   }
 
   /** The door of a thread that any process may have. */
@@ -302,6 +282,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return {
       setup: this.#setup,
       key: this.#key(threadId),
+      byWorker: this.#startsNothing,
       get thread() {
         const session = sessions.known(threadId);
         return session && threadOf(session);
@@ -309,7 +290,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
       ahead: () => sessions.ahead(threadId),
       here: (ask) =>
         sessions.with(threadId, async () => {
-          const session = await sessions.open(threadId, {}).catch(unlessBusy);
+          const session = await sessions.openFree(threadId);
           return session && ask(threadOf(session));
         }),
     };
@@ -339,8 +320,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     checkOptions("rules()", options, RULES);
     const { threadId } = options;
     if (threadId !== undefined)
-      return this.#sessions.with(threadId, async () => {
-        const session = await this.#sessions.any(threadId);
+      return this.#sessions.on(threadId, async (session) => {
         await threadOf(session).refresh();
         return session.rules;
       });
@@ -411,7 +391,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.steer() for a thread that any process may be running. */
   async steer(threadId: string, input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
-    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
+    return this.#sessions.on(threadId, (session) => session.steer(input, options));
   }
 
   /** session.observe() for a thread that any process may be running. */
@@ -420,27 +400,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     message: string | Pick<Message, "parts">,
     options: SendOptions = {},
   ): Promise<{ readonly id?: string }> {
-    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).observe(message, options));
+    return this.#sessions.on(threadId, (session) => session.observe(message, options));
   }
 
   /** session.enqueue() for a thread that any process may be running. */
   async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
     checkOptions("enqueue()", options, INPUT.enqueue);
     const { start = this.#setup.start ?? "worker" } = options;
-    const sent = await this.#sessions.with(threadId, async () =>
-      (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
-    );
+    const sent = await this.#sessions.on(threadId, (session) => session.enqueue(input, { ...options, start }));
     if (start === "worker" || this.#startsNothing) return sent;
     // The run may have ended just before the input was sent.
-    const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
-    if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
-    return sent;
-  }
-
-  /** Starts the input here if it can. It is in the store: a process that has the thread starts it otherwise. */
-  async #startQueued(threadId: string): Promise<void> {
-    const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
+    const row = await this.#sessions.row(threadId);
+    if (row === undefined || !isMovable(row, this.#setup.clock.now())) return sent;
+    // If another process has the thread by now, that starts the input.
+    const session = await this.#sessions.openFree(threadId);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
+    return sent;
   }
 
   /**
@@ -455,30 +430,20 @@ export class LiveRunner<Out = string, Deps = unknown> {
   ): Promise<Sent> {
     this.#sessions.refuseIfClosed();
     checkOptions("send()", options, { ...CHAT, agent: anything });
-    const { agent, start = this.#setup.start, ...given } = options;
-    const byWorker = start === "worker" || this.#startsNothing;
-    const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
-    const thread = async () => threadOf(await this.#sessions.any(threadId));
-    const verbs: ChatVerbs = {
-      start: (said, more) =>
-        bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
-      resume: (more) => bounded(() => this.resume(threadId, more)),
-      steer: (said, more) => this.steer(threadId, said, more),
+    const { agent, ...given } = options;
+    const chat: Chat = {
+      door: this.#door(threadId),
+      slots: this.#slots,
+      on: (ask) => this.#sessions.on(threadId, (session) => ask(threadOf(session))),
+      run: (said, more) => this.start(threadId, said, { ...more, agent }),
+      resume: (more) => this.resume(threadId, more),
       enqueue: async (said, more) => {
         // A thread that is not there begins with this agent.
-        if (agent !== undefined) await this.#sessions.open(threadId, { agent }).catch(unlessBusy);
-        return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
+        if (agent !== undefined) await this.#sessions.openFree(threadId, { agent });
+        return this.enqueue(threadId, said, more);
       },
-      interrupt: (more) => this.interrupt(threadId, more),
-      renew: () => this.#sessions.with(threadId, async () => (await thread()).append(afterFailure)),
-      leave: (said, { mode, ...more }) =>
-        this.#sessions.with(threadId, async () => {
-          const left = await thread();
-          return submit(doorOf(left), inputCommand("resume", said, more, left, mode));
-        }),
-      answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
-    return sendTo(verbs, this.#setup, this.#key(threadId), input, { ...given, byWorker });
+    return sendTo(chat, input, given);
   }
 
   /** True without agents: other processes start everything. */
@@ -541,9 +506,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const id = this.#newId(readFork(options).as);
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
-      this.#sessions.agentFor(threadId, agent, undefined),
+      this.#sessions.agentFor(threadId, agent),
     );
-    return { session: await this.#opened(id), effects };
+    return { session: await this.#sessions.openFresh(id, {}, "free"), effects };
   }
 
   /** Returns the messages, calls and decisions of a thread, each with the point to fork at; of a damaged thread as far as it can be read. */
@@ -561,17 +526,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
     checkOptions("repair()", options, REPAIR);
     const id = this.#newId(options.as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
-      this.#sessions.agentFor(threadId, agent, undefined),
+      this.#sessions.agentFor(threadId, agent),
     );
-    return { session: await this.#opened(id), lost };
-  }
-
-  /** Refreshes the session of a thread that was just made: it may have been open before its first run. */
-  async #opened(threadId: string): Promise<Session<Out>> {
-    const known = this.#sessions.known(threadId);
-    const session = await this.#sessions.open(threadId, {});
-    if (known === session) await threadOf(session).refresh();
-    return session;
+    return { session: await this.#sessions.openFresh(id, {}, "free"), lost };
   }
 
   #newId(as: string | undefined): string {
@@ -579,7 +536,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   #key(threadId: string): ThreadKey {
-    return { tenant: this.#tenant, threadId: readId("threadId", threadId) };
+    return this.#sessions.key(threadId);
   }
 
   /** Removes a thread and its past, except for lines that forks share. */
@@ -656,22 +613,17 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async move(threadId: string): Promise<Moved> {
     this.#sessions.refuseIfClosed();
     if (this.#startsNothing) throw agentUnknown();
-    const { clock, leaseTtlMs, store } = this.#setup;
-    const key = this.#key(threadId);
-    const row = async () => (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;
+    const { clock, leaseTtlMs } = this.#setup;
+    const sessions = this.#sessions;
+    readId("threadId", threadId);
     const giveBack = await this.#slots.free(threadId);
     try {
-      const before = await row();
+      const before = await sessions.row(threadId);
       if (before === undefined) return {};
       if (!isMovable(before, clock.now())) return nextLook(before, clock.now(), leaseTtlMs);
-      const known = this.#sessions.known(threadId);
-      const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
-      if (session !== undefined) {
-        // A session that was just made has read the thread.
-        if (known !== undefined) await threadOf(session).refresh();
-        await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries).catch(unlessOutrun);
-      }
-      const after = await row();
+      const session = await sessions.openFresh(threadId, {}, "free").catch(unlessBusy);
+      if (session !== undefined) await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries).catch(unlessOutrun);
+      const after = await sessions.row(threadId);
       return after === undefined ? {} : nextLook(after, clock.now(), leaseTtlMs, before);
     } finally {
       giveBack();
