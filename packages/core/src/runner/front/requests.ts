@@ -4,8 +4,6 @@
 import { belayError } from "../../error.ts";
 import type { Decision } from "../../interrupt/decision.ts";
 import type { RequestKind } from "../../interrupt/interrupt.ts";
-import { fold } from "../../journal/fold.ts";
-import { newThread } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
 import type { DecidedRow, RequestRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
@@ -13,9 +11,9 @@ import { anything, type Checks, checkOptions, required } from "../given/check.ts
 import { readId } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
+import { folded } from "../thread/outcome.ts";
 import { type DamagedRequest, type InboxItem, itemOf } from "./inbox.ts";
-import { LIMIT, PAGE, type PageOptions } from "./page.ts";
+import { PAGE, type PageOptions, readPage, type Source, take } from "./page.ts";
 
 /** A request and how it was decided: `how`, `by`, `at`, and the note, the reason or the value that was given with it. */
 export type DecidedRequest = InboxItem & Decision;
@@ -55,33 +53,25 @@ const FILTER: Checks<RequestsFilter> = {
   ...PAGE,
 };
 
-/** Rows that are read at once if some of them may not be meant. */
-const MANY = 500;
-
 export async function readDecided(setup: Setup, tenant: string, filter: RequestsFilter): Promise<DecidedPage> {
   checkOptions("requests()", filter, FILTER);
   const { threadId, kind, tool, by } = filter;
   if (threadId !== undefined) readId("threadId", threadId);
-  const { limit = LIMIT } = filter;
   const wanted = [kind, tool, by].map((each) => toJson(each ?? null, "The filter"));
   const isFiltered = wanted.some((each) => each !== null);
   const list: Json = ["decided", tenant, threadId ?? null, ...(isFiltered ? wanted : [])];
-  const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;
-  const found: DecidedRow[] = [];
-  const isMeant = (row: DecidedRow) => row.damaged || !isFiltered || fits(decidedOf(row), filter);
-  for (let after = readCursor(list, filter.cursor); found.length <= limit; ) {
-    const rows = await setup.store.decided(tenant, { threadId, after, limit: count });
-    found.push(...rows.filter(isMeant));
-    const last = rows.at(-1);
-    if (rows.length < count || last === undefined) break;
-    after = { at: last.decidedAt, id: last.id };
-  }
-  const page = found.slice(0, limit);
-  const damaged = page.flatMap(({ id, threadId: of, damaged: is }) => (is ? [{ id, threadId: of }] : []));
-  const items = page.flatMap((row) => (row.damaged ? [] : [decidedOf(row)]));
-  const last = page.at(-1);
-  if (found.length <= limit || last === undefined) return { items, damaged };
-  return { items, damaged, next: writeCursor(list, { at: last.decidedAt, id: last.id }) };
+  const decided: Source<DecidedRow, Pick<DecidedPage, "items" | "damaged">> = {
+    isFiltered,
+    rows: (after, limit) => setup.store.decided(tenant, { threadId, after, limit }),
+    placeOf: ({ decidedAt, id }) => ({ at: decidedAt, id }),
+    itemOf: (row) => {
+      if (row.damaged) return { items: [], damaged: [{ id: row.id, threadId: row.threadId }] };
+      const item = decidedOf(row);
+      return fits(item, filter) ? { items: [item], damaged: [] } : undefined;
+    },
+  };
+  const { items: found, ...page } = await readPage(list, filter, (after, most) => take(decided, after, most));
+  return { ...page, items: found.flatMap(({ items }) => items), damaged: found.flatMap(({ damaged }) => damaged) };
 }
 
 function fits(item: DecidedRequest, { kind, tool, by }: RequestsFilter): boolean {
@@ -114,8 +104,7 @@ function foundIn({ threadId, body }: RequestRow | DecidedRow): FoundRequest {
 async function inJournal({ store }: Setup, tenant: string, id: string): Promise<FoundRequest | undefined> {
   const threadId = await store.requestThread(tenant, id);
   if (threadId === undefined) return undefined;
-  const state = newThread(threadId);
-  fold(state, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
+  const state = folded(threadId, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
   const request = state.requests?.get(id);
   if (request === undefined) return undefined;
   const { interrupt, votes: approvals, decision } = request;

@@ -9,8 +9,7 @@ import { wordsIn } from "../../store/words.ts";
 import { type Checks, checkOptions, name, oneOf, optional } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { firstLoad, Recall } from "../read/recall.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
-import { LIMIT, PAGE, type PageOptions } from "./page.ts";
+import { PAGE, type PageOptions, type Placed, readPage, type Source, take } from "./page.ts";
 
 /** Which threads to list. Each property that is given must hold. */
 export interface ThreadFilter extends PageOptions {
@@ -60,72 +59,44 @@ const FILTER: Checks<ThreadFilter> = {
   ...PAGE,
 };
 
-type Asked = Omit<ThreadQuery, "limit" | "after">;
-
-/** A query of the store, and which of its rows count. */
-interface Source {
-  readonly query: Asked;
-  readonly counts?: (item: ThreadItem) => boolean;
-}
-
 export async function readThreads(setup: Setup, tenant: string, filter: ThreadFilter): Promise<ThreadPage> {
   checkOptions("threads()", filter, FILTER);
-  const { state, pauseType } = filter;
-  const base = readFilter(filter);
-  const { limit = LIMIT } = filter;
-  const list: Json = ["threads", tenant, { state: state ?? null, pauseType: pauseType ?? null, ...asJson(base) }];
-  const after = readCursor(list, filter.cursor);
-  const parts: (readonly ThreadItem[])[] = [];
-  // One after the other: a thread that a worker takes over meanwhile is in both, and not in neither.
-  for (const source of sourcesOf(state, pauseType, base))
-    parts.push(await itemsOf(setup, tenant, source, after, limit + 1));
-  const items = parts.length === 1 ? parts[0]! : merged(parts);
-  if (items.length <= limit) return { items };
-  const page = items.slice(0, limit);
-  return { items: page, next: writeCursor(list, placeOf(page.at(-1)!)) };
+  const { state = null, pauseType = null, agent, search = "" } = filter;
+  const label = filter.label && { ...filter.label };
+  const words = wordsIn(search);
+  const list: Json = ["threads", tenant, { state, pauseType, agent: agent ?? null, label: label ?? {}, words }];
+  const base = { agent, label, words: words.length > 0 ? words : undefined };
+  const isMeant = (item: ThreadItem) =>
+    (state === null || item.state === state) && (pauseType === null || item.pauseType === pauseType);
+  const sourceOf = ({ byItem, ...part }: Part): Source<ListedRow, ThreadItem> => ({
+    rows: (after, limit) => setup.store.page(tenant, { ...base, ...part, after, limit }),
+    placeOf,
+    itemOf: async (row) => {
+      const item = await itemOf(setup, tenant, row);
+      return (item.damaged ? !byItem : isMeant(item)) ? item : undefined;
+    },
+  });
+  return readPage(list, filter, async (after, most) => {
+    // If several parts of the list have a thread, the last one counts.
+    const found = new Map<string, Placed<ThreadItem>>();
+    // One after the other: a thread that a worker takes over meanwhile is in both, and not in neither.
+    for (const part of partsOf(filter))
+      for (const each of await take(sourceOf(part), after, most)) found.set(each.place.id, each);
+    return [...found.values()].sort((a, b) => inListOrder(a.place, b.place));
+  });
 }
 
-/** Merges parts of a list. If several parts have a thread, the last one counts. */
-function merged(parts: readonly (readonly ThreadItem[])[]): readonly ThreadItem[] {
-  const found = new Map<string, ThreadItem>();
-  for (const item of parts.flat()) found.set(item.threadId, item);
-  return [...found.values()].sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
-}
+/** A query of the store. `byItem`: only the item shows whether a row is meant, so a damaged row is not. */
+type Part = Pick<ThreadQuery, "state" | "pauseType"> & { readonly byItem?: true };
 
-function sourcesOf(state: SessionState | undefined, pauseType: PauseType | undefined, base: Asked): readonly Source[] {
-  const crashed: Source = { query: { ...base, state: "running" }, counts: ({ lease }) => lease === undefined };
+function partsOf({ state, pauseType }: ThreadFilter): readonly Part[] {
+  const running: Part = { state: "running", byItem: true };
   if (pauseType !== undefined) {
     if (state !== undefined && state !== "paused") return [];
-    if (pauseType === "crash") return [crashed];
-    const unlisted: Source = {
-      query: { ...base, pauseType: "unlisted" },
-      counts: (item) => item.pauseType === pauseType,
-    };
-    return [unlisted, { query: { ...base, pauseType } }];
+    return pauseType === "crash" ? [running] : [{ pauseType: "unlisted", byItem: true }, { pauseType }];
   }
-  if (state === "running") return [{ query: { ...base, state }, counts: ({ lease }) => lease !== undefined }];
-  return state === "paused" ? [crashed, { query: { ...base, state } }] : [{ query: { ...base, state } }];
-}
-
-/** Returns the first items of a source that count, at most `limit`. */
-async function itemsOf(
-  setup: Setup,
-  tenant: string,
-  { query, counts }: Source,
-  first: ListPlace | undefined,
-  limit: number,
-): Promise<readonly ThreadItem[]> {
-  const items: ThreadItem[] = [];
-  for (let after = first; ; ) {
-    const rows = await setup.store.page(tenant, { ...query, after, limit });
-    for (const row of rows) {
-      const item = row.unlisted ? await itemOf(setup, tenant, row) : knownItem(row);
-      if (item.damaged ? counts === undefined : (counts?.(item) ?? true)) items.push(item);
-      if (items.length === limit) return items;
-    }
-    if (rows.length < limit) return items;
-    after = placeOf(rows.at(-1)!);
-  }
+  if (state === "running") return [running];
+  return state === "paused" ? [running, { state }] : [{ state }];
 }
 
 /** Returns a thread of a page as lists show it. */
@@ -185,21 +156,8 @@ function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadI
   return { at: updatedAt, id: threadId };
 }
 
-function readFilter({ agent, label, search = "" }: ThreadFilter): Asked {
-  const words = wordsIn(search);
-  return {
-    ...(agent !== undefined && { agent }),
-    ...(label !== undefined && { label: { ...label } }),
-    ...(words.length > 0 && { words }),
-  };
-}
-
 function areLabels(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const texts = Object.values(value);
   return texts.length <= LABELS && texts.every((text) => typeof text === "string");
-}
-
-function asJson({ agent, label = {}, words = [] }: Asked): { readonly [key: string]: Json } {
-  return { agent: agent ?? null, label, words };
 }
