@@ -58,16 +58,10 @@ export async function* readChanges(setup: Setup, tenant: string, signal: AbortSi
       const ids = any ? undefined : [...named];
       any = false;
       named.clear();
-      let news: readonly ThreadItem[] = [];
-      try {
-        news = await changed(setup, tenant, ids, known);
-      } catch {
-        // The hints are lost; the store's next answer may be some time away.
-        yield { type: "sync" };
-        continue;
-      }
-      if (ids === undefined && news.length === TOP) yield { type: "sync" };
-      for (const { threadId, head, state, open } of news) yield { type: "change", threadId, head, state, open };
+      const news = await changed(setup, tenant, ids, known).catch(() => undefined);
+      // If the store fails, the hints are lost, and its next answer may be some time away.
+      if (news === undefined || (ids === undefined && news.length === TOP)) yield { type: "sync" };
+      for (const { threadId, head, state, open } of news ?? []) yield { type: "change", threadId, head, state, open };
     }
   } finally {
     leave();

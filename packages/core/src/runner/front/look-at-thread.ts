@@ -11,7 +11,7 @@ import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { Json } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { addUsage, type Usage } from "../../message.ts";
-import type { Loaded, Parent, ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { Loaded, Parent, ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { standingOf } from "../read/recall.ts";
@@ -60,14 +60,13 @@ export interface Look {
 
 /** Reads a thread once. Returns undefined if there is none. */
 export async function lookAtThread(setup: Setup, key: ThreadKey): Promise<Look | undefined> {
-  const { store, clock, titles } = setup;
-  const at = { now: clock.now(), titles };
-  const loaded = await loadThread(store, key, "snapshot");
-  const state = loaded && folded(key, loaded);
-  if (loaded === undefined || state !== undefined) return loaded && lookOf(key, loaded, state!, at);
+  const loaded = await loadThread(setup.store, key, "snapshot");
+  if (loaded === undefined) return undefined;
+  const state = folded(key, loaded);
+  if (state !== undefined) return lookOf(setup, key, loaded, state);
   // A snapshot of another release: the lines say the same.
-  const whole = await loadThread(store, key);
-  return whole && lookOf(key, whole, folded(key, whole)!, at);
+  const whole = await loadThread(setup.store, key);
+  return whole && lookOf(setup, key, whole, folded(key, whole)!);
 }
 
 /** Returns the fold of the loaded lines; undefined if its snapshot cannot be read. */
@@ -77,20 +76,17 @@ function folded({ threadId }: ThreadKey, { snapshot, lines }: Loaded): ThreadSta
   return state;
 }
 
-interface LookedAt {
-  readonly now: number;
-  /** Whether the first input makes the title. */
-  readonly titles: boolean;
-}
-
-function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, { now, titles }: LookedAt): Look {
+function lookOf({ clock, titles }: Setup, key: ThreadKey, { row, commands }: Loaded, state: ThreadState): Look {
   const { interrupts, view, runId, segment, head, ...standing } = standingOf(state);
-  const { pauseType } = isCrashed(row) ? { pauseType: "crash" as const } : standing;
   const { title, labels } = namedAs(state, titles);
   const { parent, lease, agent, createdAt, updatedAt } = row;
+  // A run is on record, and no process has it.
+  const isCrashed = row.state === "running" && lease === undefined;
+  const pauseType = isCrashed ? "crash" : standing.pauseType;
+  const now = clock.now();
   return {
     threadId: key.threadId,
-    state: isCrashed(row) ? "paused" : standing.state,
+    state: isCrashed ? "paused" : standing.state,
     ...(pauseType !== undefined && { pauseType }),
     ...(runId !== undefined && { runId, segment }),
     agent,
@@ -108,11 +104,6 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, {
     createdAt,
     updatedAt,
   };
-}
-
-/** A run is on record, and no process has it. */
-function isCrashed({ state, lease }: ThreadRow): boolean {
-  return state === "running" && lease === undefined;
 }
 
 function withApprovals({ requests }: ThreadState, interrupt: Interrupt): OpenInterrupt {

@@ -281,7 +281,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const sessions = this.#sessions;
     return {
       setup: this.#setup,
-      key: this.#key(threadId),
+      key: sessions.key(threadId),
       byWorker: this.#startsNothing,
       get thread() {
         const session = sessions.known(threadId);
@@ -355,13 +355,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Returns a thread as the store has it, whichever process runs it; undefined if there is none. */
   async look(threadId: string): Promise<Look | undefined> {
-    this.#sessions.refuseIfClosed();
     return lookAtThread(this.#setup, this.#key(threadId));
   }
 
   /** Returns facts of a thread in order, as JSON. Throws THREAD_UNKNOWN. */
   async journal(threadId: string, options: JournalOptions = {}): Promise<JournalPage> {
-    this.#sessions.refuseIfClosed();
     checkOptions("journal()", options, JOURNAL);
     const { after = 0, limit = 1_000 } = options;
     return readPage(this.#setup.store, this.#key(threadId), after, limit);
@@ -369,7 +367,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Returns the calls and steps that took effect after a seq, or may have: a fork at that seq does not undo them. */
   async effects(threadId: string, options: EffectsOptions): Promise<readonly Effect[]> {
-    this.#sessions.refuseIfClosed();
     checkOptions("effects()", options, EFFECTS);
     return effectsAfter((await readPast(this.#setup.store, this.#key(threadId))).facts, options.after);
   }
@@ -453,7 +450,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.withdraw() for a thread that any process may be running. */
   async withdraw(threadId: string, id: string): Promise<boolean> {
-    this.#sessions.refuseIfClosed();
     return withdraw(this.#setup, this.#key(threadId), id);
   }
 
@@ -503,7 +499,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
     threadId: string,
     options: ForkOptions,
   ): Promise<{ readonly session: Session<Out>; readonly effects: readonly Effect[] }> {
-    this.#sessions.refuseIfClosed();
     const id = this.#newId(readFork(options).as);
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
       this.#sessions.agentFor(threadId, agent),
@@ -513,7 +508,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Returns the messages, calls and decisions of a thread, each with the point to fork at; of a damaged thread as far as it can be read. */
   async history(threadId: string): Promise<readonly HistoryPoint[]> {
-    this.#sessions.refuseIfClosed();
     return historyPoints((await readPast(this.#setup.store, this.#key(threadId))).facts);
   }
 
@@ -522,7 +516,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
     threadId: string,
     options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
-    this.#sessions.refuseIfClosed();
     checkOptions("repair()", options, REPAIR);
     const id = this.#newId(options.as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
@@ -535,13 +528,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return as === undefined ? this.#setup.clock.id() : readId("as", as);
   }
 
+  /** Returns the key of a thread, for a verb that a closed runner refuses. */
   #key(threadId: string): ThreadKey {
+    this.#sessions.refuseIfClosed();
     return this.#sessions.key(threadId);
   }
 
   /** Removes a thread and its past, except for lines that forks share. */
   async delete(threadId: string): Promise<void> {
-    this.#sessions.refuseIfClosed();
     const key = this.#key(threadId);
     const session = this.#sessions.known(threadId);
     if (session?.state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
@@ -552,12 +546,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Removes threads that have ended and were not written to for `idleMs`. Resolves to their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
-    return this.#prune(readPrune(options));
-  }
-
-  async #prune(options: PruneOptions): Promise<readonly string[]> {
     const { store, clock } = this.#setup;
-    const removed = await pruneThreads(store, this.#tenant, clock.now(), options);
+    const removed = await pruneThreads(store, this.#tenant, clock.now(), readPrune(options));
     if (!options.dryRun) for (const id of removed) await this.#sessions.known(id)?.close();
     return removed;
   }
@@ -568,7 +558,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     if (this.#ttlMs === undefined || clock.now() < this.#pruneAt) return;
     this.#pruneAt = clock.now() + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
     try {
-      await this.#prune({ idleMs: this.#ttlMs });
+      await this.prune({ idleMs: this.#ttlMs });
       this.#prunes.over();
     } catch (error) {
       this.#prunes.tell(error);
