@@ -119,12 +119,13 @@ class Member {
 
   /** Looks at the facts since the last look. Looks run one after the other. */
   async catchUp(): Promise<void> {
+    const { setup, key } = threadOf(this.#session);
     const before = this.#cursor;
     const failed: unknown[] = [];
     this.#cursor = before.then(async (from) => {
       let at = from;
       try {
-        for (const fact of this.#left ? [] : await factsAfter(this.#session, from)) {
+        for (const fact of this.#left ? [] : await readFacts(setup.store, key, from)) {
           this.#look(fact);
           at = fact.seq;
         }
@@ -210,11 +211,6 @@ class Member {
 async function headOf(session: AnySession): Promise<number> {
   const { setup, key } = threadOf(session);
   return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
-}
-
-function factsAfter(session: AnySession, after: number): Promise<readonly Fact[]> {
-  const { setup, key } = threadOf(session);
-  return readFacts(setup.store, key, after);
 }
 
 /** True if the thread is terminated or the session is closed: it can observe nothing any more. */

@@ -255,7 +255,7 @@ export class OpenSessions<Out, Deps> {
     if (recorded !== undefined && given !== undefined && recorded !== given) {
       throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
     }
-    const [first] = this.#agents.values();
+    const first = this.firstAgent;
     const name = recorded ?? given ?? first?.name;
     if (name === undefined) throw agentUnknown();
     if (first === undefined) return absentAgent(name) as unknown as Agent<Out, Deps>;

@@ -5,7 +5,7 @@ import { belayError } from "../../error.ts";
 import type { Decision } from "../../interrupt/decision.ts";
 import type { RequestKind } from "../../interrupt/interrupt.ts";
 import { type Json, toJson } from "../../json.ts";
-import type { DecidedRow, RequestRow } from "../../store/store.ts";
+import type { DecidedRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
 import { anything, type Checks, checkOptions, required } from "../given/check.ts";
 import { readId } from "../given/options.ts";
@@ -70,8 +70,8 @@ export async function readDecided(setup: Setup, tenant: string, filter: Requests
       return fits(item, filter) ? { items: [item], damaged: [] } : undefined;
     },
   };
-  const { items: found, ...page } = await readPage(list, filter, (after, most) => take(decided, after, most));
-  return { ...page, items: found.flatMap(({ items }) => items), damaged: found.flatMap(({ damaged }) => damaged) };
+  const { items: read, ...page } = await readPage(list, filter, (after, most) => take(decided, after, most));
+  return { ...page, items: read.flatMap(({ items }) => items), damaged: read.flatMap(({ damaged }) => damaged) };
 }
 
 function fits(item: DecidedRequest, { kind, tool, by }: RequestsFilter): boolean {
@@ -91,13 +91,12 @@ export async function readRequest(setup: Setup, tenant: string, given: string): 
   const id = readId("id", given);
   const row = await setup.store.request(tenant, id);
   if (row?.damaged) throw belayError("STORE_CORRUPT", { problem: `request ${id} does not fit its checksum` });
-  return row === undefined ? inJournal(setup, tenant, id) : foundIn(row);
+  return row === undefined ? inJournal(setup, tenant, id) : found(row.threadId, JSON.parse(row.body));
 }
 
-function foundIn({ threadId, body }: RequestRow | DecidedRow): FoundRequest {
-  const read = JSON.parse(body) as RequestBody;
-  const { decision } = read;
-  return { item: itemOf(threadId, read), ...(decision && { decided: decision }) };
+function found(threadId: string, body: RequestBody): FoundRequest {
+  const { decision } = body;
+  return { item: itemOf(threadId, body), ...(decision && { decided: decision }) };
 }
 
 /** An earlier release kept nothing of a decided request but the thread that it was of. */
@@ -108,6 +107,5 @@ async function inJournal({ store }: Setup, tenant: string, id: string): Promise<
   const request = state.requests?.get(id);
   if (request === undefined) return undefined;
   const { interrupt, votes: approvals, decision } = request;
-  const item = itemOf(threadId, { runId: state.run?.id ?? "", interrupt, approvals });
-  return { item, ...(decision && { decided: decision }) };
+  return found(threadId, { runId: state.run?.id ?? "", interrupt, approvals, decision });
 }

@@ -138,7 +138,7 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
 }
 
 function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<Out, Deps>[] {
-  const { agent, agents = [] } = (options ?? {}) as RunnerOptions<Out, Deps>;
+  const { agent, agents = [] } = options;
   if (!Array.isArray(agents)) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "agents is not a list" });
   return agent === undefined ? agents : [agent, ...agents];
 }

@@ -484,7 +484,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.label() for a thread that any process may be running. */
   async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
-    this.#sessions.refuseIfClosed();
     const command = labelCommand(threadId, change, options, this.#setup.clock.id());
     await this.#refuseUnknown(threadId);
     await submit(this.#door(threadId), command, options);
