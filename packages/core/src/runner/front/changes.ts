@@ -84,7 +84,8 @@ async function changed(
     if (known.get(item.threadId) === now) continue;
     known.delete(item.threadId);
     known.set(item.threadId, now);
-    if (known.size > MOST_KNOWN) for (const oldest of known.keys()) if (known.delete(oldest)) break;
+    const [oldest] = known.keys();
+    if (known.size > MOST_KNOWN) known.delete(oldest!);
     news.push(item);
   }
   return news;

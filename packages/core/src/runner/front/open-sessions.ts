@@ -13,6 +13,7 @@ import { Feed, type FeedHost } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Reader } from "../read/reader.ts";
 import { firstLoad } from "../read/recall.ts";
+import type { Run } from "../read/run.ts";
 import { busy } from "../read/store-error.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
 import type { Slots } from "../thread/slots.ts";
@@ -196,17 +197,32 @@ export class OpenSessions<Out, Deps> {
     return [...(this.#ahead.get(threadId) ?? [])];
   }
 
-  /** Announces a run or a resume: a stop from now on is for the segment that it begins. Returns the call for when it has begun or is refused. */
-  goOn(threadId: string): () => void {
+  /**
+   * Begins a segment of a thread as it is in the store now. Resolves when the segment has started (V4). A stop from now on is for
+   * that segment.
+   */
+  async begin(
+    threadId: string,
+    options: OpenOptions<Deps>,
+    how: Opening,
+    begin: (session: Session<Out>) => Run<Out>,
+  ): Promise<Run<Out>> {
+    readId("threadId", threadId);
     let begun = () => {};
     const ahead = this.#ahead.get(threadId) ?? new Set();
     const own = new Promise<void>((resolve) => (begun = resolve));
     this.#ahead.set(threadId, ahead.add(own));
-    return () => {
+    let run: Run<Out>;
+    try {
+      run = begin(await this.with(threadId, () => this.openFresh(threadId, options, how)));
+    } finally {
       begun();
       ahead.delete(own);
       if (ahead.size === 0) this.#ahead.delete(threadId);
-    };
+    }
+    // No event is missed: the caller gets the run before the model is called.
+    await run.started;
+    return run;
   }
 
   /** Returns a session of the thread that has this name now: a known session may be of a thread that was deleted since. */

@@ -206,7 +206,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
     checkOptions("start()", options, START);
     const { agent, deps, ...given } = options;
-    return this.#begin(threadId, { agent, deps }, "follow", (session) => session.run(input, given));
+    return this.#sessions.begin(threadId, { agent, deps }, "follow", (session) => session.run(input, given));
   }
 
   /**
@@ -214,34 +214,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, {}, "resume", (session) => session.resume(options));
+    if (typeof from === "string") return this.#sessions.begin(from, {}, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, {}, "resume", (session) => {
+    return this.#sessions.begin(threadId, {}, "resume", (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
       return resumeRun(thread, options, { tokenHash });
     });
-  }
-
-  /** Begins a segment of the thread as it is in the store now. Resolves when the segment has started (V4). */
-  async #begin(
-    threadId: string,
-    options: OpenOptions<Deps>,
-    how: "follow" | "resume",
-    begin: (session: Session<Out>) => Run<Out>,
-  ): Promise<Run<Out>> {
-    const sessions = this.#sessions;
-    readId("threadId", threadId);
-    const over = sessions.goOn(threadId);
-    let run: Run<Out>;
-    try {
-      run = begin(await sessions.with(threadId, () => sessions.openFresh(threadId, options, how)));
-    } finally {
-      over();
-    }
-    // No event is missed: the caller gets the run before the model is called.
-    await run.started;
-    return run;
   }
 
   /** session.interrupt() for a thread that any process may be running. Open requests are withdrawn. */

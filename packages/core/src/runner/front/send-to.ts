@@ -210,24 +210,24 @@ async function sentBefore({ store }: Setup, key: ThreadKey, id: string): Promise
   if (loaded === undefined) return undefined;
   const waiting = loaded.commands.find(({ key: name }) => name === id || isAnswerTo(name, id));
   let stopped = false;
+  const sent = (how: Sent["how"]): Sent => ({ how: stopped ? "interrupt" : how, id });
   for (const line of loaded.lines) {
     const facts = decode(key.threadId, line);
     for (const fact of facts) {
       const { runId, segment } = fact;
       if ((fact.type === "input-queued" || fact.type === "input-consumed") && fact.id === id) {
-        return { how: stopped ? "interrupt" : fact.kind === "input" ? "enqueue" : "steer", runId, id };
+        return { ...sent(fact.kind === "input" ? "enqueue" : "steer"), runId };
       }
       if (fact.type === "command" && fact.key === keyOf.stop(id)) stopped = true;
       if (fact.type === "command" && fact.refused === undefined && isAnswerTo(fact.key, id)) {
         return { how: "answer", runId, id };
       }
       const began = fact.type === "state" ? fact.id === id : fact.type === "command" && fact.key === keyOf.run(id);
-      if (began) return { how: stopped ? "interrupt" : segment === 1 ? "run" : howResumed(facts), runId, id };
+      if (began) return { ...sent(segment === 1 ? "run" : howResumed(facts)), runId };
     }
   }
   if (waiting === undefined) return undefined;
-  if (stopped) return { how: "interrupt", id };
-  return { how: waiting.key !== id ? "answer" : waiting.kind === "input" ? "enqueue" : "steer", id };
+  return sent(waiting.key !== id ? "answer" : waiting.kind === "input" ? "enqueue" : "steer");
 }
 
 /** True for the key of an answer that was sent under this id. */
