@@ -10,7 +10,7 @@ export type KnownOptions<T> = Readonly<Record<keyof T, true>>;
  * Throws `OPTION_UNKNOWN` for the first key of `options` that is not in `known`. An undefined option counts as absent.
  * `where` names the function or the object as the caller writes it: "tool()", "settings.retry of agent()".
  */
-export function refuseUnknown(where: string, options: unknown, known: Readonly<Record<string, true>>): void {
+export function refuseUnknown(where: string, options: unknown, known: object): void {
   if (typeof options !== "object" || options === null) {
     throw belayError("OPTION_INVALID", {
       option: "options",

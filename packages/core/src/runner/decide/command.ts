@@ -10,17 +10,19 @@ import type { ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { PauseType } from "../../lifecycle.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
+import { checkOptions } from "../given/check.ts";
+import { GUARD } from "../given/command-options.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
 import {
-  checkPause,
-  checkSend,
-  checkTerminate,
+  INPUT,
   type InterruptOptions,
   readStop,
+  SEND,
   type SendOptions,
   type SteerOptions,
   sentStop,
+  TERMINATE,
 } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { bodyOf, damaged, type ResumeMail, type StopMail, type StopVerb } from "./mail.ts";
@@ -167,11 +169,11 @@ export function isKept(command: Command): boolean {
 const readSignal: Readonly<Record<StopVerb, (options: InterruptOptions, now: number, most: number) => Stop>> = {
   stop: readStop,
   pause: (options, now) => {
-    checkPause(options);
+    checkOptions("pause()", options, GUARD);
     return readStop({ by: options.by }, now);
   },
   terminate: (options, now) => {
-    checkTerminate(options);
+    checkOptions("terminate()", options, TERMINATE);
     return readStop({ reason: "terminate", by: options.by }, now);
   },
 };
@@ -218,7 +220,7 @@ export function inputCommand(
   { key, setup }: { readonly key: ThreadKey; readonly setup: Pick<Setup, "clock" | "maxBytes"> },
   mode?: InputCommand["mode"],
 ): InputCommand {
-  checkSend(options, inputRows[how].verb);
+  checkOptions(inputRows[how].verb, options, INPUT[how]);
   const { id, by, runId, segment } = options;
   const inputs = readInput(input, setup.maxBytes);
   if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId: key.threadId });
@@ -253,7 +255,7 @@ export function plainCommand<P extends Plain>(plain: P, { id, by = "user" }: Cal
 
 /** Returns the command for a change of title and labels. Throws `LABELS_INVALID`. */
 export function labelCommand(threadId: string, change: LabelChange, caller: SendOptions, fresh: string) {
-  checkSend(caller, "label()");
+  checkOptions("label()", caller, SEND);
   return plainCommand({ do: "label", ...readLabelChange(threadId, change) }, caller, fresh);
 }
 

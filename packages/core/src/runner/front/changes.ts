@@ -2,7 +2,7 @@
 // each one. A reader that must miss nothing lists the threads at each `sync`.
 
 import type { SessionState } from "../../lifecycle.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { anything, type Checks } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { itemOf, type ThreadItem } from "./threads.ts";
 
@@ -24,7 +24,7 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const OPTIONS: KnownOptions<ChangesOptions> = { signal: true };
+export const CHANGES: Checks<ChangesOptions> = { signal: anything };
 
 /** Hints that come within this time merge. */
 const GATHER_MS = 20;
@@ -34,10 +34,6 @@ const TOP = 200;
 const MOST_NAMED = 500;
 /** The number of threads with a remembered last hint. */
 const MOST_KNOWN = 10_000;
-
-export function checkChanges(options: ChangesOptions): void {
-  refuseUnknown("changes()", options, OPTIONS);
-}
 
 export async function* readChanges(setup: Setup, tenant: string, signal: AbortSignal): AsyncGenerator<ThreadChange> {
   const { store, clock } = setup;
@@ -62,16 +58,10 @@ export async function* readChanges(setup: Setup, tenant: string, signal: AbortSi
       const ids = any ? undefined : [...named];
       any = false;
       named.clear();
-      let news: readonly ThreadItem[] = [];
-      try {
-        news = await changed(setup, tenant, ids, known);
-      } catch {
-        // The hints are lost; the store's next answer may be some time away.
-        yield { type: "sync" };
-        continue;
-      }
-      if (ids === undefined && news.length === TOP) yield { type: "sync" };
-      for (const { threadId, head, state, open } of news) yield { type: "change", threadId, head, state, open };
+      const news = await changed(setup, tenant, ids, known).catch(() => undefined);
+      // If the store fails, the hints are lost, and its next answer may be some time away.
+      if (news === undefined || (ids === undefined && news.length === TOP)) yield { type: "sync" };
+      for (const { threadId, head, state, open } of news ?? []) yield { type: "change", threadId, head, state, open };
     }
   } finally {
     leave();
@@ -94,7 +84,8 @@ async function changed(
     if (known.get(item.threadId) === now) continue;
     known.delete(item.threadId);
     known.set(item.threadId, now);
-    if (known.size > MOST_KNOWN) for (const oldest of known.keys()) if (known.delete(oldest)) break;
+    const [oldest] = known.keys();
+    if (known.size > MOST_KNOWN) known.delete(oldest!);
     news.push(item);
   }
   return news;

@@ -4,11 +4,11 @@
 // 2. A reply that cannot be handed on now is tried again with the next event, and is not skipped; in the meantime the
 //    others get it.
 
-import { type BelayError, belayError, shown } from "../../error.ts";
+import type { BelayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { asText } from "../../json.ts";
 import { type Message, messageText } from "../../message.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { type Checks, checkOptions, flag, oneOf, optional, required } from "../given/check.ts";
 import { readFacts } from "../read/read-facts.ts";
 import { type Session, threadOf } from "./session.ts";
 
@@ -45,11 +45,24 @@ export interface Hub {
   close(): void;
 }
 
-const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true, interrupts: true };
+const OPTIONS: Checks<HubOptions> = {
+  say: optional("a function of a reply", (say) => typeof say === "function"),
+  from: oneOf("now", "start"),
+  interrupts: flag,
+};
+
+const aList = required("a list of sessions", Array.isArray);
+
+const aSession = required(
+  "sessions, as runner.open() gives them",
+  (session) => typeof (session as AnySession | null)?.observe === "function",
+);
 
 /** Hands each reply of a session to the other sessions, which observe it. */
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
-  check(sessions, options);
+  aList("sessions", sessions);
+  for (const session of sessions) aSession("sessions", session);
+  checkOptions("hub()", options, OPTIONS);
   const members = new Map<AnySession, Member>();
   const others = (self: AnySession) => [...members.keys()].filter((session) => session !== self);
   const made: Hub = {
@@ -69,20 +82,6 @@ export function hub(sessions: readonly AnySession[], options: HubOptions = {}): 
   };
   for (const session of sessions) made.add(session);
   return made;
-}
-
-function check(sessions: readonly AnySession[], options: HubOptions): void {
-  const refuse = (option: string, value: unknown, needed: string) =>
-    belayError("OPTION_INVALID", { option, value: shown(value), needed });
-  if (!Array.isArray(sessions)) throw refuse("sessions", sessions, "a list of sessions");
-  const other = sessions.find((session) => typeof session?.observe !== "function");
-  if (other !== undefined) throw refuse("sessions", other, "sessions, as runner.open() gives them");
-  refuseUnknown("hub()", options, OPTIONS);
-  const { say, from = "now", interrupts } = options;
-  if (interrupts !== undefined && typeof interrupts !== "boolean")
-    throw refuse("interrupts", interrupts, "true or false");
-  if (say !== undefined && typeof say !== "function") throw refuse("say", say, "a function of a reply");
-  if (from !== "now" && from !== "start") throw refuse("from", from, "one of now, start");
 }
 
 interface Reply {
@@ -120,12 +119,13 @@ class Member {
 
   /** Looks at the facts since the last look. Looks run one after the other. */
   async catchUp(): Promise<void> {
+    const { setup, key } = threadOf(this.#session);
     const before = this.#cursor;
     const failed: unknown[] = [];
     this.#cursor = before.then(async (from) => {
       let at = from;
       try {
-        for (const fact of this.#left ? [] : await factsAfter(this.#session, from)) {
+        for (const fact of this.#left ? [] : await readFacts(setup.store, key, from)) {
           this.#look(fact);
           at = fact.seq;
         }
@@ -211,11 +211,6 @@ class Member {
 async function headOf(session: AnySession): Promise<number> {
   const { setup, key } = threadOf(session);
   return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
-}
-
-function factsAfter(session: AnySession, after: number): Promise<readonly Fact[]> {
-  const { setup, key } = threadOf(session);
-  return readFacts(setup.store, key, after);
 }
 
 /** True if the thread is terminated or the session is closed: it can observe nothing any more. */

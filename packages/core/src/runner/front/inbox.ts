@@ -6,17 +6,15 @@ import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, mayAnswer, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt, RequestKind } from "../../interrupt/interrupt.ts";
 import { vouched } from "../../interrupt/vouched.ts";
-import { fold } from "../../journal/fold.ts";
+import { folded } from "../../journal/fold.ts";
 import { openRequests } from "../../journal/requests.ts";
-import { newThread } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { RequestRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
+import { anything, type Checks, checkOptions } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
-import { type PageOptions, readLimit } from "./page.ts";
+import { PAGE, type PageOptions, readPage, type Source, take } from "./page.ts";
 
 /** An open request. `id` is what runner.answer() takes. */
 export interface InboxItem extends Omit<Interrupt, "kind" | "message" | "calls"> {
@@ -55,18 +53,14 @@ export interface InboxFilter extends PageOptions {
   readonly groups?: readonly string[] | undefined;
 }
 
-const FILTER: KnownOptions<InboxFilter> = {
-  threadId: true,
-  kind: true,
-  tool: true,
-  by: true,
-  groups: true,
-  limit: true,
-  cursor: true,
+const FILTER: Checks<InboxFilter> = {
+  threadId: anything,
+  kind: anything,
+  tool: anything,
+  by: anything,
+  groups: anything,
+  ...PAGE,
 };
-
-/** Requests that are read at once if some of them may not be meant. */
-const MANY = 500;
 
 /** Returns a page of open requests. `logged` holds the damaged ones that were logged before. */
 export async function readInbox(
@@ -75,31 +69,24 @@ export async function readInbox(
   filter: InboxFilter,
   logged: Set<string>,
 ): Promise<Inbox> {
-  refuseUnknown("inbox()", filter, FILTER);
+  checkOptions("inbox()", filter, FILTER);
   const { threadId, kind, tool, by, groups } = filter;
-  const limit = readLimit(filter.limit);
   const list: Json = ["inbox", tenant, { threadId, kind, tool, by, groups }].map((each) => toJson(each, "The filter"));
   const isFiltered = [threadId, kind, tool, by].some((each) => each !== undefined);
-  const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;
-  const found: Placed[] = [];
   const damaged: DamagedRequest[] = [];
-  for (let after = readCursor(list, filter.cursor)?.at; found.length <= limit; ) {
-    const rows = await setup.store.requests(tenant, { after, limit: count });
-    damaged.push(...(await damagedIn(setup, tenant, rows, threadId, logged)));
-    const known = [...(groups ?? []), ...(await groupsOf(setup, rows, by))];
-    found.push(...itemsOf(rows, filter, setup, known));
-    if (rows.length < count) break;
-    after = rows.at(-1)!.place;
-  }
-  const items = found.slice(0, limit).map(({ item }) => item);
-  if (found.length <= limit) return { items, damaged };
-  const { place, item } = found[limit - 1]!;
-  return { items, damaged, next: writeCursor(list, { at: place, id: item.id }) };
-}
-
-interface Placed {
-  readonly item: InboxItem;
-  readonly place: number;
+  let known: readonly string[] = [];
+  const open: Source<RequestRow, InboxItem> = {
+    isFiltered,
+    rows: async (after, limit) => {
+      const rows = await setup.store.requests(tenant, { after: after?.at, limit });
+      damaged.push(...(await damagedIn(setup, tenant, rows, threadId, logged)));
+      known = [...(groups ?? []), ...(await groupsOf(setup, rows, by))];
+      return rows;
+    },
+    placeOf: ({ place, id }) => ({ at: place!, id }),
+    itemOf: (row) => itemIn(row, filter, setup, known),
+  };
+  return { ...(await readPage(list, filter, (after, most) => take(open, after, most))), damaged };
 }
 
 /** Returns the requests that the store cannot read, but for those that are proven to be of another thread than `wanted`. */
@@ -131,14 +118,13 @@ function tell({ log }: Setup, id: string): void {
 /** Returns the thread that a damaged row names, if the journal of that thread proves it. */
 async function askerOf({ store }: Setup, tenant: string, row: RequestRow): Promise<string | undefined> {
   const { id, threadId } = row;
-  const state = newThread(threadId);
   try {
-    fold(state, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
+    const state = folded(threadId, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
+    return openRequests(state).some((open) => open.id === id) ? threadId : undefined;
   } catch {
     // open() reports why the thread cannot be read.
     return undefined;
   }
-  return openRequests(state).some((open) => open.id === id) ? threadId : undefined;
 }
 
 /** Returns the groups that the requests name and the person belongs to, if the runner's `groups` is a function. */
@@ -157,25 +143,21 @@ async function groupsOf(
   return (await vouched(memberOf, { approvers: [...named] }, anything)).groups ?? [];
 }
 
-function itemsOf(
-  rows: readonly RequestRow[],
+function itemIn(
+  row: RequestRow,
   { threadId, kind, tool, by }: InboxFilter,
   { clock, groups }: Pick<Setup, "clock" | "groups">,
   known: readonly string[],
-): Placed[] {
+): InboxItem | undefined {
   const now = clock.now();
-  const items: Placed[] = [];
-  for (const row of rows) {
-    if (row.damaged || (threadId !== undefined && row.threadId !== threadId)) continue;
-    if (row.expiresAt !== undefined && row.expiresAt <= now) continue;
-    const body = JSON.parse(row.body) as RequestBody;
-    const { interrupt } = body;
-    if (kind !== undefined && interrupt.kind !== kind) continue;
-    if (tool !== undefined && interrupt.tool !== tool) continue;
-    if (by !== undefined && !mayAnswer(interrupt, by, groups, known)) continue;
-    if (!isExpired(interrupt, now)) items.push({ item: itemOf(row.threadId, body), place: row.place! });
-  }
-  return items;
+  if (row.damaged || (threadId !== undefined && row.threadId !== threadId)) return undefined;
+  if (row.expiresAt !== undefined && row.expiresAt <= now) return undefined;
+  const body = JSON.parse(row.body) as RequestBody;
+  const { interrupt } = body;
+  if (kind !== undefined && interrupt.kind !== kind) return undefined;
+  if (tool !== undefined && interrupt.tool !== tool) return undefined;
+  if (by !== undefined && !mayAnswer(interrupt, by, groups, known)) return undefined;
+  return isExpired(interrupt, now) ? undefined : itemOf(row.threadId, body);
 }
 
 /** Returns a request as lists show it. */

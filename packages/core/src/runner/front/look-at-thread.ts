@@ -1,11 +1,9 @@
 // A thread as the store has it, for readers in any process. It takes no lease, opens no session and keeps nothing.
 
 import type { LastDrift } from "../../fingerprint.ts";
-import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
-import { vouched } from "../../interrupt/vouched.ts";
 import { fold } from "../../journal/fold.ts";
 import { namedAs } from "../../journal/naming.ts";
 import { thaw } from "../../journal/snapshot.ts";
@@ -13,7 +11,7 @@ import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { Json } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { addUsage, type Usage } from "../../message.ts";
-import type { Loaded, Parent, ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { Loaded, Parent, ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { standingOf } from "../read/recall.ts";
@@ -62,14 +60,13 @@ export interface Look {
 
 /** Reads a thread once. Returns undefined if there is none. */
 export async function lookAtThread(setup: Setup, key: ThreadKey): Promise<Look | undefined> {
-  const { store, clock, titles } = setup;
-  const at = { now: clock.now(), titles };
-  const loaded = await loadThread(store, key, "snapshot");
-  const state = loaded && folded(key, loaded);
-  if (loaded === undefined || state !== undefined) return loaded && lookOf(key, loaded, state!, at);
+  const loaded = await loadThread(setup.store, key, "snapshot");
+  if (loaded === undefined) return undefined;
+  const state = folded(key, loaded);
+  if (state !== undefined) return lookOf(setup, key, loaded, state);
   // A snapshot of another release: the lines say the same.
-  const whole = await loadThread(store, key);
-  return whole && lookOf(key, whole, folded(key, whole)!, at);
+  const whole = await loadThread(setup.store, key);
+  return whole && lookOf(setup, key, whole, folded(key, whole)!);
 }
 
 /** Returns the fold of the loaded lines; undefined if its snapshot cannot be read. */
@@ -79,20 +76,17 @@ function folded({ threadId }: ThreadKey, { snapshot, lines }: Loaded): ThreadSta
   return state;
 }
 
-interface LookedAt {
-  readonly now: number;
-  /** Whether the first input makes the title. */
-  readonly titles: boolean;
-}
-
-function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, { now, titles }: LookedAt): Look {
+function lookOf({ clock, titles }: Setup, key: ThreadKey, { row, commands }: Loaded, state: ThreadState): Look {
   const { interrupts, view, runId, segment, head, ...standing } = standingOf(state);
-  const { pauseType } = isCrashed(row) ? { pauseType: "crash" as const } : standing;
   const { title, labels } = namedAs(state, titles);
   const { parent, lease, agent, createdAt, updatedAt } = row;
+  // A run is on record, and no process has it.
+  const isCrashed = row.state === "running" && lease === undefined;
+  const pauseType = isCrashed ? "crash" : standing.pauseType;
+  const now = clock.now();
   return {
     threadId: key.threadId,
-    state: isCrashed(row) ? "paused" : standing.state,
+    state: isCrashed ? "paused" : standing.state,
     ...(pauseType !== undefined && { pauseType }),
     ...(runId !== undefined && { runId, segment }),
     agent,
@@ -112,24 +106,6 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, {
   };
 }
 
-/** A run is on record, and no process has it. */
-function isCrashed({ state, lease }: ThreadRow): boolean {
-  return state === "running" && lease === undefined;
-}
-
 function withApprovals({ requests }: ThreadState, interrupt: Interrupt): OpenInterrupt {
   return { ...interrupt, approvals: requests?.get(interrupt.id)?.votes ?? [] };
-}
-
-/** Returns the answer with the groups of its person: those in `own`, and those of the runner's `groups` function. */
-export async function vouchedFor(
-  setup: Setup,
-  key: ThreadKey,
-  id: string,
-  answer: Answer,
-  own: readonly string[] | undefined,
-): Promise<Answer> {
-  if (setup.memberOf === undefined && own === undefined) return answer;
-  const interrupt = (await lookAtThread(setup, key))?.interrupts.find((each) => each.id === id);
-  return vouched(setup.memberOf, interrupt ?? {}, answer, own);
 }

@@ -5,14 +5,15 @@
 
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { ThreadKey } from "../../store/store.ts";
+import type { ThreadKey, ThreadRow } from "../../store/store.ts";
 import { absentAgent, agentUnknown } from "../given/absent-agent.ts";
-import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
+import { anything, type Checks, checkOptions } from "../given/check.ts";
+import { END, type EndOptions, EVENTS, type EventOptions, readId } from "../given/options.ts";
 import { Feed, type FeedHost } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Reader } from "../read/reader.ts";
 import { firstLoad } from "../read/recall.ts";
+import type { Run } from "../read/run.ts";
 import { busy } from "../read/store-error.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
 import type { Slots } from "../thread/slots.ts";
@@ -23,14 +24,14 @@ import type { OpenOptions } from "./runner-options.ts";
 import { LiveSession, type Session, threadOf } from "./session.ts";
 import { WeakTable } from "./weak-table.ts";
 
-const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
+const OPEN: Checks<OpenOptions<never>> = { agent: anything, deps: anything };
 
-interface Opening {
-  /** Refuses a thread that does not exist, and reads one that does as far as a resume needs it. */
-  readonly toGoOn?: boolean;
-  /** Another process may have the thread: the session follows it. */
-  readonly evenIfBusy?: boolean;
-}
+/**
+ * `free`: a thread that another process has is refused with THREAD_BUSY, unless it is open here. `follow`: another process may
+ * have it, and the session follows it. `resume`: the same, but a thread that does not exist is refused, and one that does is read
+ * as far as a resume needs it.
+ */
+type Opening = "free" | "follow" | "resume";
 
 export class OpenSessions<Out, Deps> {
   readonly #setup: RunnerSetup;
@@ -101,18 +102,26 @@ export class OpenSessions<Out, Deps> {
 
   /** Opens a thread by id, as it is in the store now: other processes may have continued it, deleted it or made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
-    refuseUnknown("open()", options, OPEN);
+    checkOptions("open()", options, OPEN);
     const known = threadId === undefined ? undefined : this.known(threadId);
     if (known !== undefined) await threadOf(known).lookAgain();
-    return this.open(threadId, options, { evenIfBusy: true });
+    return this.open(threadId, options, "follow");
   }
 
-  /** Opens a thread. By default, one that is not open yet and that another process has is refused with THREAD_BUSY. */
-  async open(
-    threadId: string | undefined,
-    options: OpenOptions<Deps>,
-    { toGoOn = false, evenIfBusy = false }: Opening = {},
-  ): Promise<Session<Out>> {
+  /** Opens a thread, and reads it if it was open already: other processes may have continued it. */
+  async openFresh(threadId: string, options: OpenOptions<Deps>, how: Opening): Promise<Session<Out>> {
+    const known = this.known(threadId);
+    const session = await this.open(threadId, options, how);
+    if (session === known) await threadOf(session).refresh();
+    return session;
+  }
+
+  /** Opens a thread; resolves to undefined if another process has it, also if that began to run it meanwhile. */
+  async openFree(threadId: string, options: OpenOptions<Deps> = {}): Promise<Session<Out> | undefined> {
+    return this.open(threadId, options, "free").catch(unlessBusy);
+  }
+
+  async open(threadId: string | undefined, options: OpenOptions<Deps>, how: Opening): Promise<Session<Out>> {
     this.refuseIfClosed();
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     readId("threadId", id);
@@ -120,7 +129,7 @@ export class OpenSessions<Out, Deps> {
     const closing = known && threadOf(known).closing;
     if (closing !== undefined) {
       await closing;
-      return this.open(id, options, { toGoOn, evenIfBusy });
+      return this.open(id, options, how);
     }
     if (known !== undefined) {
       this.agentFor(id, known.agent.name, options.agent);
@@ -130,9 +139,9 @@ export class OpenSessions<Out, Deps> {
     const opening = this.#openings.get(id);
     if (opening !== undefined) {
       await opening.catch(() => {});
-      return this.open(id, options, { toGoOn, evenIfBusy });
+      return this.open(id, options, how);
     }
-    const opened = this.#read(id, threadId === undefined, options, { toGoOn, evenIfBusy });
+    const opened = this.#read(id, threadId === undefined, options, how);
     this.#openings.set(id, opened);
     try {
       return await opened;
@@ -141,16 +150,12 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
-  async #read(
-    threadId: string,
-    isNew: boolean,
-    options: OpenOptions<Deps>,
-    { toGoOn, evenIfBusy }: Required<Opening>,
-  ): Promise<Session<Out>> {
-    const key: ThreadKey = { tenant: this.#tenant, threadId };
+  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, how: Opening): Promise<Session<Out>> {
+    const key = this.key(threadId);
+    const toGoOn = how === "resume";
     const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
     if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
-    if (!evenIfBusy && loaded?.row.lease !== undefined)
+    if (how === "free" && loaded?.row.lease !== undefined)
       throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new LiveSession<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
@@ -160,26 +165,29 @@ export class OpenSessions<Out, Deps> {
   }
 
   #feed(threadId: string): Feed {
-    const key: ThreadKey = { tenant: this.#tenant, threadId };
-    return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#feedHost, key));
+    return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#feedHost, this.key(threadId)));
   }
 
   /** Returns the events of a thread, whichever process has it, until this runner is closed. */
   reader(threadId: string, options: EventOptions): Reader {
-    const { after, signal } = readEvents(options);
-    return this.#feed(readId("threadId", threadId)).reader(after, signal, this);
+    checkOptions("events()", options, EVENTS);
+    const { after = 0, signal } = options;
+    return this.#feed(threadId).reader(after, signal, this);
+  }
+
+  /** Asks the session of a thread that any process may have. */
+  on<T>(threadId: string, ask: (session: Session<Out>) => Promise<T>): Promise<T> {
+    return this.with(threadId, async () => ask(await this.#any(threadId)));
   }
 
   /** Returns the session that is open here, or one that only reads and sends: it takes no lease, so any process may have the thread. */
-  async any(threadId: string): Promise<Session<Out>> {
+  async #any(threadId: string): Promise<Session<Out>> {
     this.refuseIfClosed();
-    const known = this.known(readId("threadId", threadId));
-    if (known !== undefined) return known;
-    const session = await this.open(threadId, {}).catch(unlessBusy);
+    const session = this.known(readId("threadId", threadId)) ?? (await this.openFree(threadId));
     if (session !== undefined) return session;
     // Its own agent, if this runner has it: the agent's hooks decide what is observed.
     const agent = await this.agentOf(threadId).catch(() => undefined);
-    const onlooker = this.onlooker(threadId, agent as Agent<Out, never> | undefined);
+    const onlooker = this.#onlooker(threadId, agent ?? this.firstAgent ?? absentAgent(""));
     await threadOf(onlooker).refresh();
     return onlooker;
   }
@@ -189,17 +197,32 @@ export class OpenSessions<Out, Deps> {
     return [...(this.#ahead.get(threadId) ?? [])];
   }
 
-  /** Announces a run or a resume: a stop from now on is for the segment that it begins. Returns the call for when it has begun or is refused. */
-  goOn(threadId: string): () => void {
+  /**
+   * Begins a segment of a thread as it is in the store now. Resolves when the segment has started (V4). A stop from now on is for
+   * that segment.
+   */
+  async begin(
+    threadId: string,
+    options: OpenOptions<Deps>,
+    how: Opening,
+    begin: (session: Session<Out>) => Run<Out>,
+  ): Promise<Run<Out>> {
+    readId("threadId", threadId);
     let begun = () => {};
     const ahead = this.#ahead.get(threadId) ?? new Set();
     const own = new Promise<void>((resolve) => (begun = resolve));
     this.#ahead.set(threadId, ahead.add(own));
-    return () => {
+    let run: Run<Out>;
+    try {
+      run = begin(await this.with(threadId, () => this.openFresh(threadId, options, how)));
+    } finally {
       begun();
       ahead.delete(own);
       if (ahead.size === 0) this.#ahead.delete(threadId);
-    };
+    }
+    // No event is missed: the caller gets the run before the model is called.
+    await run.started;
+    return run;
   }
 
   /** Returns a session of the thread that has this name now: a known session may be of a thread that was deleted since. */
@@ -219,30 +242,36 @@ export class OpenSessions<Out, Deps> {
     this.refuseIfClosed();
     const agent = await this.agentOf(threadId);
     if (agent === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
-    const known = this.known(threadId);
-    if (known !== undefined) return known;
-    return this.onlooker(threadId, agent as Agent<Out, never>);
+    return this.known(threadId) ?? this.#onlooker(threadId, agent);
   }
 
   /** Returns the agent that a thread has on record; undefined if there is no such thread. */
   async agentOf(threadId: string): Promise<Agent<Out, Deps> | undefined> {
-    const key = { tenant: this.#tenant, threadId: readId("threadId", threadId) };
-    const row = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row;
-    return row && this.agentFor(threadId, row.agent, undefined);
+    const row = await this.row(threadId);
+    return row && this.agentFor(threadId, row.agent);
+  }
+
+  /** Returns a thread as the store lists it; undefined if there is none. */
+  async row(threadId: string): Promise<ThreadRow | undefined> {
+    return (await loadThread(this.#setup.store, this.key(threadId), Number.MAX_SAFE_INTEGER))?.row;
+  }
+
+  key(threadId: string): ThreadKey {
+    return { tenant: this.#tenant, threadId: readId("threadId", threadId) };
   }
 
   /** Makes a session that begins no run: the thread may belong to another agent. */
-  onlooker(threadId: string, agent = (this.firstAgent ?? absentAgent("")) as Agent<Out, never>): Session<Out> {
+  #onlooker(threadId: string, agent: Agent<Out, Deps> | Agent): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
-    return new LiveSession(host, { tenant: this.#tenant, threadId }, agent, undefined);
+    return new LiveSession(host, this.key(threadId), agent as Agent<Out, never>, undefined);
   }
 
   /** Returns the agent that the thread has on record, or else the one that is asked for. */
-  agentFor(threadId: string, recorded: string | undefined, given: string | undefined): Agent<Out, Deps> {
+  agentFor(threadId: string, recorded: string | undefined, given?: string): Agent<Out, Deps> {
     if (recorded !== undefined && given !== undefined && recorded !== given) {
       throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
     }
-    const [first] = this.#agents.values();
+    const first = this.firstAgent;
     const name = recorded ?? given ?? first?.name;
     if (name === undefined) throw agentUnknown();
     if (first === undefined) return absentAgent(name) as unknown as Agent<Out, Deps>;
@@ -267,7 +296,7 @@ export class OpenSessions<Out, Deps> {
 
   /** Closes all sessions. Runs are aborted and can be resumed elsewhere. The results of calls left behind are saved, or logged as lost. */
   async close(options: EndOptions): Promise<void> {
-    readEnd(options);
+    checkOptions("close()", options, END);
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();
@@ -275,7 +304,7 @@ export class OpenSessions<Out, Deps> {
   }
 }
 
-/** True if another process has the thread, also if it began to run it meanwhile. */
+/** True if another process has the thread. */
 export function unlessBusy(error: BelayError): undefined {
   if (error.code !== "THREAD_BUSY") throw error;
 }

@@ -1,21 +1,19 @@
 // Requests that were decided, and single requests: the store's rows, and the journal for requests that an earlier release
 // decided.
 
-import { belayError, shown } from "../../error.ts";
+import { belayError } from "../../error.ts";
 import type { Decision } from "../../interrupt/decision.ts";
 import type { RequestKind } from "../../interrupt/interrupt.ts";
-import { fold } from "../../journal/fold.ts";
-import { newThread } from "../../journal/state.ts";
+import { folded } from "../../journal/fold.ts";
 import { type Json, toJson } from "../../json.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { DecidedRow, RequestRow } from "../../store/store.ts";
+import type { DecidedRow } from "../../store/store.ts";
 import type { RequestBody } from "../decide/requests.ts";
+import { anything, type Checks, checkOptions, required } from "../given/check.ts";
 import { readId } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
 import { type DamagedRequest, type InboxItem, itemOf } from "./inbox.ts";
-import { type PageOptions, readLimit } from "./page.ts";
+import { PAGE, type PageOptions, readPage, type Source, take } from "./page.ts";
 
 /** A request and how it was decided: `how`, `by`, `at`, and the note, the reason or the value that was given with it. */
 export type DecidedRequest = InboxItem & Decision;
@@ -46,47 +44,34 @@ export interface FoundRequest {
   readonly decided?: Decision;
 }
 
-const FILTER: KnownOptions<RequestsFilter> = {
-  state: true,
-  threadId: true,
-  kind: true,
-  tool: true,
-  by: true,
-  limit: true,
-  cursor: true,
+const FILTER: Checks<RequestsFilter> = {
+  state: required('"decided"; runner.inbox() lists the open ones', (state) => state === "decided"),
+  threadId: anything,
+  kind: anything,
+  tool: anything,
+  by: anything,
+  ...PAGE,
 };
 
-/** Rows that are read at once if some of them may not be meant. */
-const MANY = 500;
-
 export async function readDecided(setup: Setup, tenant: string, filter: RequestsFilter): Promise<DecidedPage> {
-  refuseUnknown("requests()", filter, FILTER);
-  const { state, threadId, kind, tool, by } = filter;
-  if (state !== "decided") {
-    const needed = '"decided"; runner.inbox() lists the open ones';
-    throw belayError("OPTION_INVALID", { option: "state", value: shown(state), needed });
-  }
+  checkOptions("requests()", filter, FILTER);
+  const { threadId, kind, tool, by } = filter;
   if (threadId !== undefined) readId("threadId", threadId);
-  const limit = readLimit(filter.limit);
   const wanted = [kind, tool, by].map((each) => toJson(each ?? null, "The filter"));
   const isFiltered = wanted.some((each) => each !== null);
   const list: Json = ["decided", tenant, threadId ?? null, ...(isFiltered ? wanted : [])];
-  const count = isFiltered ? Math.max(limit + 1, MANY) : limit + 1;
-  const found: DecidedRow[] = [];
-  const isMeant = (row: DecidedRow) => row.damaged || !isFiltered || fits(decidedOf(row), filter);
-  for (let after = readCursor(list, filter.cursor); found.length <= limit; ) {
-    const rows = await setup.store.decided(tenant, { threadId, after, limit: count });
-    found.push(...rows.filter(isMeant));
-    const last = rows.at(-1);
-    if (rows.length < count || last === undefined) break;
-    after = { at: last.decidedAt, id: last.id };
-  }
-  const page = found.slice(0, limit);
-  const damaged = page.flatMap(({ id, threadId: of, damaged: is }) => (is ? [{ id, threadId: of }] : []));
-  const items = page.flatMap((row) => (row.damaged ? [] : [decidedOf(row)]));
-  const last = page.at(-1);
-  if (found.length <= limit || last === undefined) return { items, damaged };
-  return { items, damaged, next: writeCursor(list, { at: last.decidedAt, id: last.id }) };
+  const decided: Source<DecidedRow, Pick<DecidedPage, "items" | "damaged">> = {
+    isFiltered,
+    rows: (after, limit) => setup.store.decided(tenant, { threadId, after, limit }),
+    placeOf: ({ decidedAt, id }) => ({ at: decidedAt, id }),
+    itemOf: (row) => {
+      if (row.damaged) return { items: [], damaged: [{ id: row.id, threadId: row.threadId }] };
+      const item = decidedOf(row);
+      return fits(item, filter) ? { items: [item], damaged: [] } : undefined;
+    },
+  };
+  const { items: read, ...page } = await readPage(list, filter, (after, most) => take(decided, after, most));
+  return { ...page, items: read.flatMap(({ items }) => items), damaged: read.flatMap(({ damaged }) => damaged) };
 }
 
 function fits(item: DecidedRequest, { kind, tool, by }: RequestsFilter): boolean {
@@ -106,24 +91,21 @@ export async function readRequest(setup: Setup, tenant: string, given: string): 
   const id = readId("id", given);
   const row = await setup.store.request(tenant, id);
   if (row?.damaged) throw belayError("STORE_CORRUPT", { problem: `request ${id} does not fit its checksum` });
-  return row === undefined ? inJournal(setup, tenant, id) : foundIn(row);
+  return row === undefined ? inJournal(setup, tenant, id) : found(row.threadId, JSON.parse(row.body));
 }
 
-function foundIn({ threadId, body }: RequestRow | DecidedRow): FoundRequest {
-  const read = JSON.parse(body) as RequestBody;
-  const { decision } = read;
-  return { item: itemOf(threadId, read), ...(decision && { decided: decision }) };
+function found(threadId: string, body: RequestBody): FoundRequest {
+  const { decision } = body;
+  return { item: itemOf(threadId, body), ...(decision && { decided: decision }) };
 }
 
 /** An earlier release kept nothing of a decided request but the thread that it was of. */
 async function inJournal({ store }: Setup, tenant: string, id: string): Promise<FoundRequest | undefined> {
   const threadId = await store.requestThread(tenant, id);
   if (threadId === undefined) return undefined;
-  const state = newThread(threadId);
-  fold(state, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
+  const state = folded(threadId, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
   const request = state.requests?.get(id);
   if (request === undefined) return undefined;
   const { interrupt, votes: approvals, decision } = request;
-  const item = itemOf(threadId, { runId: state.run?.id ?? "", interrupt, approvals });
-  return { item, ...(decision && { decided: decision }) };
+  return found(threadId, { runId: state.run?.id ?? "", interrupt, approvals, decision });
 }

@@ -4,18 +4,18 @@ import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { wakingStore } from "../../dispatch/waking-store.ts";
-import { type BelayError, belayError, shown } from "../../error.ts";
+import { type BelayError, belayError } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
 import type { MemberOf } from "../../interrupt/vouched.ts";
 import { consoleLog, type Log } from "../../log.ts";
 import { type Permissions, readPermissions } from "../../permission/permissions.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
+import { anything, type Checks, checkOptions, flag, milliseconds, optional } from "../given/check.ts";
 import { COMMAND } from "../given/command-options.ts";
-import { type RunOptions, readWhere } from "../given/options.ts";
+import { type RunOptions, where } from "../given/options.ts";
 import type { Where } from "../given/setup.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
@@ -79,27 +79,32 @@ export interface RunnerOptions<Out, Deps> {
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
-  agent: true,
-  agents: true,
-  store: true,
-  tenant: true,
-  deps: true,
-  leaseTtlMs: true,
-  maxBytes: true,
-  permissions: true,
-  unattended: true,
-  groups: true,
-  maxHot: true,
-  concurrency: true,
-  start: true,
-  dispatcher: true,
-  tokenTtlMs: true,
-  ttlMs: true,
-  titles: true,
-  hooks: true,
-  log: true,
-  clock: true,
+const atLeastZero = optional("a number, 0 or more", (value) => typeof value === "number" && value >= 0);
+
+const OPTIONS: Checks<RunnerOptions<never, never>> = {
+  agent: anything,
+  agents: anything,
+  store: anything,
+  tenant: anything,
+  deps: anything,
+  leaseTtlMs: anything,
+  maxBytes: anything,
+  permissions: anything,
+  unattended: anything,
+  groups: anything,
+  maxHot: atLeastZero,
+  concurrency: optional("a number, 1 or more", (value) => (value as number) >= 1),
+  start: where,
+  dispatcher: optional(
+    "a dispatcher, such as pollingDispatcher(store) gives",
+    (value) => typeof (value as Dispatcher | null)?.wake === "function",
+  ),
+  tokenTtlMs: atLeastZero,
+  ttlMs: milliseconds,
+  titles: flag,
+  hooks: anything,
+  log: anything,
+  clock: anything,
 };
 
 /** The options of `runner.open()`. */
@@ -112,17 +117,11 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
-const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
-
-/** session.run() checks the values. */
-export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {
-  refuseUnknown("start()", options, START);
-  return options;
-}
+export const START: Checks<StartOptions<never>> = { ...COMMAND, agent: anything, deps: anything };
 
 /** By name; the first is the one for new threads that name none. */
 export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): ReadonlyMap<string, Agent<Out, Deps>> {
-  refuseUnknown("createRunner()", options, OPTIONS);
+  checkOptions("createRunner()", options, OPTIONS);
   const agents = new Map<string, Agent<Out, Deps>>();
   for (const agent of agentsOf(options)) {
     definitionOf(agent);
@@ -139,7 +138,7 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
 }
 
 function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<Out, Deps>[] {
-  const { agent, agents = [] } = (options ?? {}) as RunnerOptions<Out, Deps>;
+  const { agent, agents = [] } = options;
   if (!Array.isArray(agents)) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "agents is not a list" });
   return agent === undefined ? agents : [agent, ...agents];
 }
@@ -152,7 +151,7 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
   if (!(maxBytes > 0)) throw notAboveZero("maxBytes", maxBytes);
   const log = options.log ?? consoleLog;
   const given = readStore(options.store) ?? memoryStore({ clock });
-  const store = options.dispatcher === undefined ? given : wakingStore(given, readDispatcher(options.dispatcher), log);
+  const store = options.dispatcher === undefined ? given : wakingStore(given, options.dispatcher, log);
   return {
     store,
     clock,
@@ -163,26 +162,14 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     unattended: options.unattended ?? false,
     groups: typeof options.groups === "function" ? {} : readGroups(options.groups),
     memberOf: typeof options.groups === "function" ? options.groups : undefined,
-    tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
-    titles: readFlag("titles", options.titles) ?? true,
+    tokenTtlMs: options.tokenTtlMs,
+    titles: options.titles ?? true,
     hooks: readHooks(options.hooks),
-    start: readWhere({ start: options.start }).start,
+    start: options.start,
     log,
     late: new LatePost(store, clock, log),
-    hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
+    hot: new HotRoom(options.maxHot ?? MAX_HOT),
   };
-}
-
-/** Returns how many threads may run at once. */
-export function readConcurrency(concurrency = Number.POSITIVE_INFINITY): number {
-  if (concurrency >= 1) return concurrency;
-  const value = String(concurrency);
-  throw belayError("OPTION_INVALID", { option: "concurrency", value, needed: "a number, 1 or more" });
-}
-
-function readFlag(option: string, value: unknown): boolean | undefined {
-  if (value === undefined || typeof value === "boolean") return value;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
 }
 
 function notAboveZero(option: string, value: number): BelayError {
@@ -196,21 +183,10 @@ function readStore(store: Store | undefined): Store | undefined {
   throw belayError("OPTION_INVALID", { option: "store", value, needed: "a store, such as memoryStore() gives" });
 }
 
-function readDispatcher(dispatcher: Pick<Dispatcher, "wake">): Pick<Dispatcher, "wake"> {
-  if (typeof dispatcher?.wake === "function") return dispatcher;
-  const needed = "a dispatcher, such as pollingDispatcher(store) gives";
-  throw belayError("OPTION_INVALID", { option: "dispatcher", value: shown(dispatcher), needed });
-}
-
 function readGroups(groups: Groups = {}): Groups {
   for (const [name, members] of Object.entries(groups)) {
     if (Array.isArray(members) && members.every((member) => typeof member === "string")) continue;
     throw belayError("OPTION_INVALID", { option: `groups.${name}`, value: String(members), needed: "a list of ids" });
   }
   return groups;
-}
-
-function atLeastZero(option: string, value: number | undefined): number | undefined {
-  if (value === undefined || (typeof value === "number" && value >= 0)) return value;
-  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number, 0 or more" });
 }

@@ -7,7 +7,7 @@ import { pollingDispatcher } from "../../dispatch/polling-dispatcher.ts";
 import { Troubles } from "../../dispatch/troubles.ts";
 import { type BelayError, belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
-import { type Answer, readAnswer } from "../../interrupt/answer.ts";
+import type { Answer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
@@ -15,54 +15,52 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, inputCommand, labelCommand, plainCommand, signalCommand, signed } from "../decide/command.ts";
+import { labelCommand, plainCommand, signalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
-import { afterFailure } from "../decide/idle.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
-import { type ChatOptions, checkChat } from "../given/chat-options.ts";
-import type { GuardOptions } from "../given/command-options.ts";
+import { CHAT, type ChatOptions } from "../given/chat-options.ts";
+import { anything, checkOptions } from "../given/check.ts";
+import { COMMAND, type GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  checkRemoveRule,
-  checkRun,
+  DRAIN,
   type DrainOptions,
+  EFFECTS,
   type EffectsOptions,
   type EndOptions,
   type EnqueueOptions,
   type EventOptions,
+  INPUT,
   type InterruptOptions,
+  JOURNAL,
   type JournalOptions,
   type LookOptions,
+  REMOVE_RULE,
+  REPAIR,
   type RemoveRuleOptions,
   type ResumeOptions,
+  RULES,
   type RunOptions,
-  readAnswerOptions,
   readBreakpoint,
-  readDrain,
-  readEffects,
   readId,
-  readJournal,
-  readRepair,
-  readRules,
-  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
 import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
-import { type PruneOptions, pruneThreads, readIdle, readPrune } from "../past/prune.ts";
+import { type PruneOptions, pruneThreads, readPrune } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
 import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
-import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
+import { type JournalPage, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import { resumeRun } from "../thread/begin-run.ts";
-import { type Door, doorOf } from "../thread/door.ts";
+import type { Door } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
@@ -71,9 +69,10 @@ import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
-import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
+import { answerRequest } from "./answer.ts";
+import { CHANGES, type ChangesOptions, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
+import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { nextLook } from "./next-look.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
@@ -81,15 +80,14 @@ import {
   type OpenOptions,
   type RunnerOptions,
   readAgents,
-  readConcurrency,
   readSetup,
-  readStart,
+  START,
   type StartOptions,
 } from "./runner-options.ts";
-import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
+import { type Chat, type Sent, sendTo } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
-import { readWork, type WorkOptions } from "./work.ts";
+import { WORK, type WorkOptions } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -163,14 +161,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
-    const { ttlMs, deps } = options;
+    const { concurrency = Number.POSITIVE_INFINITY, ttlMs, deps } = options;
     const tenant = readId("tenant", options.tenant ?? "default");
     this.#tenant = tenant;
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
     this.#moves = new Troubles(this.#setup.log);
-    this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
-    this.#slots = new Slots(readConcurrency(options.concurrency));
+    this.#ttlMs = ttlMs;
+    this.#slots = new Slots(concurrency);
     this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
   }
 
@@ -197,7 +195,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * call again returns the same run.
    */
   async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
-    checkRun(options);
+    checkOptions("run()", options, COMMAND);
     if (options.id !== undefined) return this.start(options.id, input, options);
     const run = (await this.open()).run(input, options);
     await run.started;
@@ -206,8 +204,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
-    const { agent, deps, ...given } = readStart(options);
-    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
+    checkOptions("start()", options, START);
+    const { agent, deps, ...given } = options;
+    return this.#sessions.begin(threadId, { agent, deps }, "follow", (session) => session.run(input, given));
   }
 
   /**
@@ -215,40 +214,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
+    if (typeof from === "string") return this.#sessions.begin(from, {}, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, "resume", (session) => {
+    return this.#sessions.begin(threadId, {}, "resume", (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
       return resumeRun(thread, options, { tokenHash });
     });
-  }
-
-  /** Begins a segment of the thread as it is in the store now. Resolves when the segment has started (V4). */
-  async #begin(
-    threadId: string,
-    how: OpenOptions<Deps> | "resume",
-    begin: (session: Session<Out>) => Run<Out>,
-  ): Promise<Run<Out>> {
-    const sessions = this.#sessions;
-    readId("threadId", threadId);
-    const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
-    const over = sessions.goOn(threadId);
-    let run: Run<Out>;
-    try {
-      const session = await sessions.with(threadId, async () => {
-        const known = sessions.known(threadId);
-        const opened = await sessions.open(threadId, options, { toGoOn: isResumed, evenIfBusy: true });
-        if (known !== undefined) await threadOf(opened).refresh();
-        return opened;
-      });
-      run = begin(session);
-    } finally {
-      over();
-    }
-    // No event is missed: the caller gets the run before the model is called.
-    await run.started;
-    return run;
   }
 
   /** session.interrupt() for a thread that any process may be running. Open requests are withdrawn. */
@@ -270,21 +242,17 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   async #refuseUnknown(threadId: string): Promise<void> {
     this.#sessions.refuseIfClosed();
-    const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
-    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    if ((await this.#sessions.row(threadId)) === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    const { start = this.#setup.start, rest, groups } = readAnswerOptions(options);
-    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
-    const threadId = await this.#setup.store.requestThread(this.#tenant, id);
-    if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read, groups);
-    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
-    const byWorker = start === "worker" || this.#startsNothing;
-    return submit({ ...this.#door(threadId), byWorker }, command, rest);
+    return answerRequest(this.#setup, id, given, options, async () => {
+      const threadId = await this.#setup.store.requestThread(this.#tenant, id);
+      if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+      return this.#door(threadId);
+    });
   }
 
   /** The door of a thread that any process may have. */
@@ -292,7 +260,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const sessions = this.#sessions;
     return {
       setup: this.#setup,
-      key: this.#key(threadId),
+      key: sessions.key(threadId),
+      byWorker: this.#startsNothing,
       get thread() {
         const session = sessions.known(threadId);
         return session && threadOf(session);
@@ -300,7 +269,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
       ahead: () => sessions.ahead(threadId),
       here: (ask) =>
         sessions.with(threadId, async () => {
-          const session = await sessions.open(threadId, {}).catch(unlessBusy);
+          const session = await sessions.openFree(threadId);
           return session && ask(threadOf(session));
         }),
     };
@@ -327,10 +296,10 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Returns the rules that people have allowed for all threads, the oldest first; with a thread, those of that thread. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
-    const { threadId } = readRules(options);
+    checkOptions("rules()", options, RULES);
+    const { threadId } = options;
     if (threadId !== undefined)
-      return this.#sessions.with(threadId, async () => {
-        const session = await this.#sessions.any(threadId);
+      return this.#sessions.on(threadId, async (session) => {
         await threadOf(session).refresh();
         return session.rules;
       });
@@ -341,7 +310,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Removes a rule for all threads, or, with a thread, one of that thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    checkRemoveRule(options, "runner");
+    checkOptions("removeRule()", options, REMOVE_RULE);
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     await this.#refuseUnknown(threadId);
@@ -373,22 +342,20 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Returns a thread as the store has it, whichever process runs it; undefined if there is none. */
   async look(threadId: string): Promise<Look | undefined> {
-    this.#sessions.refuseIfClosed();
     return lookAtThread(this.#setup, this.#key(threadId));
   }
 
   /** Returns facts of a thread in order, as JSON. Throws THREAD_UNKNOWN. */
   async journal(threadId: string, options: JournalOptions = {}): Promise<JournalPage> {
-    this.#sessions.refuseIfClosed();
-    const { after, limit } = readJournal(options);
+    checkOptions("journal()", options, JOURNAL);
+    const { after = 0, limit = 1_000 } = options;
     return readPage(this.#setup.store, this.#key(threadId), after, limit);
   }
 
   /** Returns the calls and steps that took effect after a seq, or may have: a fork at that seq does not undo them. */
   async effects(threadId: string, options: EffectsOptions): Promise<readonly Effect[]> {
-    this.#sessions.refuseIfClosed();
-    const after = readEffects(options);
-    return effectsAfter((await readPast(this.#setup.store, this.#key(threadId))).facts, after);
+    checkOptions("effects()", options, EFFECTS);
+    return effectsAfter((await readPast(this.#setup.store, this.#key(threadId))).facts, options.after);
   }
 
   /** session.checkpoint() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
@@ -408,7 +375,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.steer() for a thread that any process may be running. */
   async steer(threadId: string, input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
-    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
+    return this.#sessions.on(threadId, (session) => session.steer(input, options));
   }
 
   /** session.observe() for a thread that any process may be running. */
@@ -417,26 +384,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     message: string | Pick<Message, "parts">,
     options: SendOptions = {},
   ): Promise<{ readonly id?: string }> {
-    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).observe(message, options));
+    return this.#sessions.on(threadId, (session) => session.observe(message, options));
   }
 
   /** session.enqueue() for a thread that any process may be running. */
   async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
-    const { start = this.#setup.start ?? "worker" } = readWhere(options);
-    const sent = await this.#sessions.with(threadId, async () =>
-      (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
-    );
+    checkOptions("enqueue()", options, INPUT.enqueue);
+    const { start = this.#setup.start ?? "worker" } = options;
+    const sent = await this.#sessions.on(threadId, (session) => session.enqueue(input, { ...options, start }));
     if (start === "worker" || this.#startsNothing) return sent;
     // The run may have ended just before the input was sent.
-    const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
-    if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
-    return sent;
-  }
-
-  /** Starts the input here if it can. It is in the store: a process that has the thread starts it otherwise. */
-  async #startQueued(threadId: string): Promise<void> {
-    const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
+    const row = await this.#sessions.row(threadId);
+    if (row === undefined || !isMovable(row, this.#setup.clock.now())) return sent;
+    // If another process has the thread by now, that starts the input.
+    const session = await this.#sessions.openFree(threadId);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
+    return sent;
   }
 
   /**
@@ -450,31 +413,21 @@ export class LiveRunner<Out = string, Deps = unknown> {
     options: ChatOptions & { readonly agent?: string | undefined } = {},
   ): Promise<Sent> {
     this.#sessions.refuseIfClosed();
-    checkChat(options, { agent: true });
-    const { agent, start = this.#setup.start, ...given } = options;
-    const byWorker = start === "worker" || this.#startsNothing;
-    const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
-    const thread = async () => threadOf(await this.#sessions.any(threadId));
-    const verbs: ChatVerbs = {
-      start: (said, more) =>
-        bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
-      resume: (more) => bounded(() => this.resume(threadId, more)),
-      steer: (said, more) => this.steer(threadId, said, more),
+    checkOptions("send()", options, { ...CHAT, agent: anything });
+    const { agent, ...given } = options;
+    const chat: Chat = {
+      door: this.#door(threadId),
+      slots: this.#slots,
+      on: (ask) => this.#sessions.on(threadId, (session) => ask(threadOf(session))),
+      run: (said, more) => this.start(threadId, said, { ...more, agent }),
+      resume: (more) => this.resume(threadId, more),
       enqueue: async (said, more) => {
         // A thread that is not there begins with this agent.
-        if (agent !== undefined) await this.#sessions.open(threadId, { agent }).catch(unlessBusy);
-        return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
+        if (agent !== undefined) await this.#sessions.openFree(threadId, { agent });
+        return this.enqueue(threadId, said, more);
       },
-      interrupt: (more) => this.interrupt(threadId, more),
-      renew: () => this.#sessions.with(threadId, async () => (await thread()).append(afterFailure)),
-      leave: (said, { mode, ...more }) =>
-        this.#sessions.with(threadId, async () => {
-          const left = await thread();
-          return submit(doorOf(left), inputCommand("resume", said, more, left, mode));
-        }),
-      answer: (request, answer, more) => this.answer(request, answer, { ...more, start: "worker" }),
     };
-    return sendTo(verbs, this.#setup, this.#key(threadId), input, { ...given, byWorker });
+    return sendTo(chat, input, given);
   }
 
   /** True without agents: other processes start everything. */
@@ -484,7 +437,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.withdraw() for a thread that any process may be running. */
   async withdraw(threadId: string, id: string): Promise<boolean> {
-    this.#sessions.refuseIfClosed();
     return withdraw(this.#setup, this.#key(threadId), id);
   }
 
@@ -511,7 +463,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
     this.#sessions.refuseIfClosed();
-    checkChanges(options);
+    checkOptions("changes()", options, CHANGES);
     const { signal } = options;
     const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
     return readChanges(this.#setup, this.#tenant, ending);
@@ -519,7 +471,6 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.label() for a thread that any process may be running. */
   async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
-    this.#sessions.refuseIfClosed();
     const command = labelCommand(threadId, change, options, this.#setup.clock.id());
     await this.#refuseUnknown(threadId);
     await submit(this.#door(threadId), command, options);
@@ -534,17 +485,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
     threadId: string,
     options: ForkOptions,
   ): Promise<{ readonly session: Session<Out>; readonly effects: readonly Effect[] }> {
-    this.#sessions.refuseIfClosed();
     const id = this.#newId(readFork(options).as);
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
-      this.#sessions.agentFor(threadId, agent, undefined),
+      this.#sessions.agentFor(threadId, agent),
     );
-    return { session: await this.#opened(id), effects };
+    return { session: await this.#sessions.openFresh(id, {}, "free"), effects };
   }
 
   /** Returns the messages, calls and decisions of a thread, each with the point to fork at; of a damaged thread as far as it can be read. */
   async history(threadId: string): Promise<readonly HistoryPoint[]> {
-    this.#sessions.refuseIfClosed();
     return historyPoints((await readPast(this.#setup.store, this.#key(threadId))).facts);
   }
 
@@ -553,33 +502,26 @@ export class LiveRunner<Out = string, Deps = unknown> {
     threadId: string,
     options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
-    this.#sessions.refuseIfClosed();
-    const id = this.#newId(readRepair(options).as);
+    checkOptions("repair()", options, REPAIR);
+    const id = this.#newId(options.as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
-      this.#sessions.agentFor(threadId, agent, undefined),
+      this.#sessions.agentFor(threadId, agent),
     );
-    return { session: await this.#opened(id), lost };
-  }
-
-  /** Refreshes the session of a thread that was just made: it may have been open before its first run. */
-  async #opened(threadId: string): Promise<Session<Out>> {
-    const known = this.#sessions.known(threadId);
-    const session = await this.#sessions.open(threadId, {});
-    if (known === session) await threadOf(session).refresh();
-    return session;
+    return { session: await this.#sessions.openFresh(id, {}, "free"), lost };
   }
 
   #newId(as: string | undefined): string {
     return as === undefined ? this.#setup.clock.id() : readId("as", as);
   }
 
+  /** Returns the key of a thread, for a verb that a closed runner refuses. */
   #key(threadId: string): ThreadKey {
-    return { tenant: this.#tenant, threadId: readId("threadId", threadId) };
+    this.#sessions.refuseIfClosed();
+    return this.#sessions.key(threadId);
   }
 
   /** Removes a thread and its past, except for lines that forks share. */
   async delete(threadId: string): Promise<void> {
-    this.#sessions.refuseIfClosed();
     const key = this.#key(threadId);
     const session = this.#sessions.known(threadId);
     if (session?.state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
@@ -590,12 +532,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Removes threads that have ended and were not written to for `idleMs`. Resolves to their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
-    return this.#prune(readPrune(options));
-  }
-
-  async #prune(options: PruneOptions): Promise<readonly string[]> {
     const { store, clock } = this.#setup;
-    const removed = await pruneThreads(store, this.#tenant, clock.now(), options);
+    const removed = await pruneThreads(store, this.#tenant, clock.now(), readPrune(options));
     if (!options.dryRun) for (const id of removed) await this.#sessions.known(id)?.close();
     return removed;
   }
@@ -606,7 +544,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     if (this.#ttlMs === undefined || clock.now() < this.#pruneAt) return;
     this.#pruneAt = clock.now() + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
     try {
-      await this.#prune({ idleMs: this.#ttlMs });
+      await this.prune({ idleMs: this.#ttlMs });
       this.#prunes.over();
     } catch (error) {
       this.#prunes.tell(error);
@@ -620,7 +558,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
     if (this.#startsNothing) throw agentUnknown();
-    const { concurrency, signal, pollMs } = readWork(options);
+    checkOptions("work()", options, WORK);
+    const { concurrency = 4, signal, pollMs } = options;
     const { clock, log, store } = this.#setup;
     const due: typeof store.due = async (...query) => {
       await this.#pruneNow();
@@ -650,22 +589,17 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async move(threadId: string): Promise<Moved> {
     this.#sessions.refuseIfClosed();
     if (this.#startsNothing) throw agentUnknown();
-    const { clock, leaseTtlMs, store } = this.#setup;
-    const key = this.#key(threadId);
-    const row = async () => (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;
+    const { clock, leaseTtlMs } = this.#setup;
+    const sessions = this.#sessions;
+    readId("threadId", threadId);
     const giveBack = await this.#slots.free(threadId);
     try {
-      const before = await row();
+      const before = await sessions.row(threadId);
       if (before === undefined) return {};
       if (!isMovable(before, clock.now())) return nextLook(before, clock.now(), leaseTtlMs);
-      const known = this.#sessions.known(threadId);
-      const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
-      if (session !== undefined) {
-        // A session that was just made has read the thread.
-        if (known !== undefined) await threadOf(session).refresh();
-        await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries).catch(unlessOutrun);
-      }
-      const after = await row();
+      const session = await sessions.openFresh(threadId, {}, "free").catch(unlessBusy);
+      if (session !== undefined) await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries).catch(unlessOutrun);
+      const after = await sessions.row(threadId);
       return after === undefined ? {} : nextLook(after, clock.now(), leaseTtlMs, before);
     } finally {
       giveBack();
@@ -677,7 +611,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * `timeoutMs` is aborted. A store that does not answer is waited for as long again, and no longer: the leases lapse.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
-    const timeoutMs = readDrain(options);
+    checkOptions("drain()", options, DRAIN);
+    const { timeoutMs = 10_000 } = options;
     const { clock } = this.#setup;
     const sessions = this.#sessions;
     sessions.closed = true;

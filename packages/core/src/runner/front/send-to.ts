@@ -10,15 +10,21 @@ import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import { decode } from "../../journal/codec.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { ThreadKey } from "../../store/store.ts";
+import { inputCommand, signalCommand } from "../decide/command.ts";
+import { afterFailure } from "../decide/idle.ts";
 import { stale } from "../decide/stale.ts";
 import type { ChatOptions } from "../given/chat-options.ts";
 import { type Input, readInput } from "../given/input.ts";
-import type { AnswerOptions, InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "../given/options.ts";
+import type { EnqueueOptions, ResumeOptions, RunOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Run } from "../read/run.ts";
+import { type Door, doorOf } from "../thread/door.ts";
+import type { LiveThread } from "../thread/live-thread.ts";
 import { withdraw } from "../thread/send.ts";
 import type { Slots } from "../thread/slots.ts";
+import { submit } from "../thread/submit.ts";
+import { answerRequest } from "./answer.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 
 /** How an input was taken, and the id by which withdraw() takes it back while it waits. */
@@ -29,39 +35,16 @@ export interface Sent {
   readonly id: string;
 }
 
-/** The verbs that it is made of, on one thread. `start` and `resume` resolve when the segment is on record. */
-export interface ChatVerbs {
-  start(input: Input, options: RunOptions): Promise<Pick<Run<unknown>, "runId">>;
-  resume(options: ResumeOptions): Promise<Pick<Run<unknown>, "runId">>;
-  steer(input: Input, options: SendOptions): Promise<unknown>;
-  enqueue(input: Input, options: SendOptions): Promise<unknown>;
-  interrupt(options: InterruptOptions): Promise<unknown>;
-  /** Leaves the input for a worker, which resumes the thread with it. */
-  leave(input: Input, options: SendOptions & { readonly mode?: "rethink" | undefined }): Promise<unknown>;
-  /** Lets a worker begin a new run on a thread that has failed. */
-  renew(): Promise<unknown>;
-  /** Leaves the answer for a worker. */
-  answer(request: string, answer: Answer, options: AnswerOptions): Promise<unknown>;
-}
-
-/** `byWorker`: this process starts nothing. */
-type Sending = ChatOptions & { readonly byWorker?: boolean };
-
-/** Runs a thread in one of the slots of this process, until its segment has ended. */
-export async function withSlot<R extends Pick<Run<unknown>, "result">>(
-  slots: Slots,
-  threadId: string,
-  begin: () => Promise<R>,
-): Promise<R> {
-  const giveBack = await slots.free(threadId);
-  try {
-    const run = await begin();
-    void run.result.then(giveBack);
-    return run;
-  } catch (error) {
-    giveBack();
-    throw error;
-  }
+/** The thread that it is for, as a session or a runner reaches it. `run` and `resume` resolve when the segment is on record. */
+export interface Chat {
+  readonly door: Door;
+  /** Bounds the threads that this process runs. */
+  readonly slots: Slots;
+  /** Asks the thread, whichever process has it. */
+  on<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T>;
+  run(input: Input, options: RunOptions): Promise<Run<unknown>>;
+  resume(options: ResumeOptions): Promise<Run<unknown>>;
+  enqueue(input: Input, options: EnqueueOptions): Promise<unknown>;
 }
 
 /** Refusals of a verb that was chosen by an older state of the thread. */
@@ -83,26 +66,14 @@ const MOVED_ON: readonly string[] = [
 const TRIES = 20;
 const WAIT_MS = 25;
 
-export async function sendTo(
-  verbs: ChatVerbs,
-  setup: Setup,
-  key: ThreadKey,
-  input: Input,
-  options: Sending,
-): Promise<Sent> {
+export async function sendTo(chat: Chat, input: Input, options: ChatOptions): Promise<Sent> {
+  const { setup, key } = chat.door;
   const { threadId } = key;
   if (readInput(input, setup.maxBytes).length === 0) throw belayError("INPUT_EMPTY", { threadId });
   const id = options.id ?? setup.clock.id();
-  const leaving: ChatVerbs = {
-    ...verbs,
-    async leave(said, given) {
-      await verbs.leave(said, given);
-      await refuseIfEnded(setup, key, id);
-    },
-  };
   for (let tries = 1; ; tries++) {
     if (options.id !== undefined) {
-      const known = await sentBefore(setup, key, options.id);
+      const known = await sentBefore(setup, key, id);
       if (known !== undefined) return known;
     }
     const look = await lookAtThread(setup, key);
@@ -110,7 +81,7 @@ export async function sendTo(
       throw belayError("INVALID_STATE", { threadId, state: look.state, action: "send()" });
     }
     try {
-      return { ...(await sendNow(leaving, look, input, { ...options, id })), id };
+      return { ...(await sendNow(chat, look, input, { ...options, id })), id };
     } catch (error) {
       const { code } = error as Partial<BelayError>;
       if (code === undefined || !MOVED_ON.includes(code) || tries === TRIES) throw error;
@@ -121,48 +92,50 @@ export async function sendTo(
 }
 
 /** An input was left for a worker: if the thread has ended since, none would take it. It is taken back, and refused with STALE. */
-async function refuseIfEnded(setup: Setup, key: ThreadKey, id: string): Promise<void> {
+async function refuseIfEnded({ setup, key }: Door, id: string): Promise<void> {
   const { state, runId, segment = 0 } = (await lookAtThread(setup, key)) ?? { state: "created" };
   if (state === "paused" || state === "running" || !(await withdraw(setup, key, id))) return;
   throw stale(key.threadId, {}, { runId, segment, state });
 }
 
 async function sendNow(
-  verbs: ChatVerbs,
+  chat: Chat,
   look: Look | undefined,
   input: Input,
-  options: Sending & { readonly id: string },
+  options: ChatOptions & { readonly id: string },
 ): Promise<Omit<Sent, "id">> {
-  const { id, by, groups, whenRunning = "steer", whenAsked, byWorker = false } = options;
-  const caller = { id, ...(by !== undefined && { by }) };
+  const { door } = chat;
+  const { id, by, groups, start = door.setup.start, whenRunning = "steer", whenAsked } = options;
+  const byWorker = start === "worker" || door.byWorker === true;
+  const caller = { id, by };
   const present = look?.runId === undefined ? {} : { runId: look.runId };
-  const waits = async (how: "steer" | "enqueue") => {
-    await verbs[how](input, caller);
-    return { how, ...present };
+  const waits = async (as: "steer" | "resume", mode?: "rethink") => {
+    await chat.on((thread) => submit(doorOf(thread), inputCommand(as, input, caller, thread, mode)));
+    return { how: "steer" as const, ...present };
   };
-  const leaves = async (how: "steer" | "interrupt", mode?: "rethink") => {
-    await verbs.leave(input, { ...caller, mode });
-    return { how, ...present };
+  const queues = async () => {
+    await chat.enqueue(input, { ...caller, start: byWorker ? "worker" : "here" });
+    return { how: "enqueue" as const, ...present };
   };
-  const starts = async (how: "run" | "resume" | "interrupt") => {
-    const { runId } = await verbs.start(input, caller);
-    return { how, runId };
+  /** Leaves the input for a worker, which resumes the thread with it. */
+  const leaves = async (mode?: "rethink") => {
+    const sent = await waits("resume", mode);
+    await refuseIfEnded(door, id);
+    return sent;
   };
-  const resumes = async (how: "resume" | "answer", more: ResumeOptions) => {
-    const { runId } = await verbs.resume({ ...caller, groups, ...more });
-    return { how, runId };
-  };
+  const runs = (how: Sent["how"]) => inSlot(chat, how, () => chat.run(input, caller));
   switch (look?.pauseType ?? look?.state) {
     case "running":
-      if (whenRunning !== "interrupt") return waits(whenRunning);
-      await verbs.interrupt({ ...caller, ...present, segment: look?.segment });
-      return byWorker ? leaves("interrupt") : starts("interrupt");
+      if (whenRunning === "steer") return waits("steer");
+      if (whenRunning === "enqueue") return queues();
+      await submit(door, signalCommand("stop", { ...caller, ...present, segment: look?.segment }, door.setup));
+      return byWorker ? { ...(await leaves()), how: "interrupt" } : runs("interrupt");
     case "crash":
       // A worker continues it in any case.
-      return byWorker ? waits("steer") : starts("resume");
+      return byWorker ? waits("steer") : runs("resume");
     case "user_interrupt":
     case "manual":
-      return byWorker ? leaves("steer") : starts("resume");
+      return byWorker ? leaves() : runs("resume");
     case "tool_interrupt": {
       const open = look!.interrupts.filter(isRequest);
       const wanted = new Set(
@@ -170,22 +143,40 @@ async function sendNow(
       );
       if (wanted.has("answer")) {
         const [request, answer] = answerIn(look!.threadId, open, input, by);
-        if (!byWorker) return resumes("answer", { answers: { [request]: answer } });
-        await verbs.answer(request, answer, { ...caller, groups });
+        const answers = { [request]: answer };
+        if (!byWorker) return inSlot(chat, "answer", () => chat.resume({ ...caller, groups, answers }));
+        await answerRequest(door.setup, request, answer, { ...caller, groups, start: "worker" }, () => door);
         return { how: "answer", ...present };
       }
       if (wanted.has("keep") && wanted.size === 1) return waits("steer");
       const mode = whenAsked === "withdraw" ? "rethink" : undefined;
-      return byWorker ? leaves("steer", mode) : resumes("resume", { input, mode });
+      return byWorker ? leaves(mode) : inSlot(chat, "resume", () => chat.resume({ ...caller, groups, input, mode }));
     }
     case "node_interrupt":
     case "paused":
       return waits("steer");
     default:
-      if (!byWorker) return starts("run");
+      if (!byWorker) return runs("run");
       // An input alone waits after a failure until a person acts, which this is.
-      if (look?.state === "error") await verbs.renew();
-      return waits("enqueue");
+      if (look?.state === "error") await chat.on((thread) => thread.append(afterFailure));
+      return queues();
+  }
+}
+
+/** Begins a segment in one of the slots of this process, which it has until its end. */
+async function inSlot(
+  { slots, door }: Chat,
+  how: Sent["how"],
+  begin: () => Promise<Run<unknown>>,
+): Promise<Omit<Sent, "id">> {
+  const giveBack = await slots.free(door.key.threadId);
+  try {
+    const { runId, result } = await begin();
+    void result.then(giveBack);
+    return { how, runId };
+  } catch (error) {
+    giveBack();
+    throw error;
   }
 }
 
@@ -219,24 +210,24 @@ async function sentBefore({ store }: Setup, key: ThreadKey, id: string): Promise
   if (loaded === undefined) return undefined;
   const waiting = loaded.commands.find(({ key: name }) => name === id || isAnswerTo(name, id));
   let stopped = false;
+  const sent = (how: Sent["how"]): Sent => ({ how: stopped ? "interrupt" : how, id });
   for (const line of loaded.lines) {
     const facts = decode(key.threadId, line);
     for (const fact of facts) {
       const { runId, segment } = fact;
       if ((fact.type === "input-queued" || fact.type === "input-consumed") && fact.id === id) {
-        return { how: stopped ? "interrupt" : fact.kind === "input" ? "enqueue" : "steer", runId, id };
+        return { ...sent(fact.kind === "input" ? "enqueue" : "steer"), runId };
       }
       if (fact.type === "command" && fact.key === keyOf.stop(id)) stopped = true;
       if (fact.type === "command" && fact.refused === undefined && isAnswerTo(fact.key, id)) {
         return { how: "answer", runId, id };
       }
       const began = fact.type === "state" ? fact.id === id : fact.type === "command" && fact.key === keyOf.run(id);
-      if (began) return { how: stopped ? "interrupt" : segment === 1 ? "run" : howResumed(facts), runId, id };
+      if (began) return { ...sent(segment === 1 ? "run" : howResumed(facts)), runId };
     }
   }
   if (waiting === undefined) return undefined;
-  if (stopped) return { how: "interrupt", id };
-  return { how: waiting.key !== id ? "answer" : waiting.kind === "input" ? "enqueue" : "steer", id };
+  return sent(waiting.key !== id ? "answer" : waiting.kind === "input" ? "enqueue" : "steer");
 }
 
 /** True for the key of an answer that was sent under this id. */

@@ -4,7 +4,7 @@
 import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
-import { type Answer, readAnswer } from "../../interrupt/answer.ts";
+import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired } from "../../interrupt/decision.ts";
 import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
@@ -16,45 +16,33 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import {
-  answerCommand,
-  type InputCommand,
-  inputCommand,
-  labelCommand,
-  plainCommand,
-  signalCommand,
-  signed,
-} from "../decide/command.ts";
+import { inputCommand, labelCommand, plainCommand, signalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
-import { afterFailure } from "../decide/idle.ts";
-import { type ChatOptions, checkChat } from "../given/chat-options.ts";
-import type { GuardOptions } from "../given/command-options.ts";
+import { CHAT, type ChatOptions } from "../given/chat-options.ts";
+import { checkOptions } from "../given/check.ts";
+import { COMMAND, type GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  checkRemoveRule,
-  checkRun,
   type EndOptions,
   type EnqueueOptions,
+  EVENTS,
   type EventOptions,
   type InterruptOptions,
+  LOOK,
   type LookOptions,
   type ResumeOptions,
   type RunOptions,
-  readAnswerOptions,
   readBreakpoint,
-  readEvents,
-  readLook,
-  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
 } from "../given/options.ts";
 import type { Run } from "../read/run.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
-import { doorOf } from "../thread/door.ts";
+import { type Door, doorOf } from "../thread/door.ts";
 import { letGo } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
@@ -64,8 +52,8 @@ import { withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
-import { vouchedFor } from "./look-at-thread.ts";
-import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
+import { answerRequest } from "./answer.ts";
+import { type Chat, type Sent, sendTo } from "./send-to.ts";
 
 /** The live handle on a thread in this process, made by `runner.open()`: its view of the thread, and the verbs. */
 export interface Session<Out = string> extends Pick<LiveSession<Out>, keyof LiveSession<Out>> {}
@@ -92,6 +80,10 @@ export class LiveSession<Out = string> {
   /** Returns the thread of a session; undefined for any other object. Only the rooms of the runner ask for it. */
   static threadOf(session: unknown): LiveThread | undefined {
     return typeof session === "object" && session !== null && #thread in session ? session.#thread : undefined;
+  }
+
+  get #door(): Door {
+    return doorOf(this.#thread, this.#thread.agent.absent);
   }
 
   get state(): SessionState {
@@ -136,7 +128,7 @@ export class LiveSession<Out = string> {
 
   /** Starts a run. If the thread was paused by a person, by pause() or by a crash, it is resumed with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
-    checkRun(options);
+    checkOptions("run()", options, COMMAND);
     return beginRun(this.#thread, input, options);
   }
 
@@ -162,19 +154,14 @@ export class LiveSession<Out = string> {
    * count; the request is then unchanged.
    */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
-    const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    const { start = setup.start, rest, groups } = readAnswerOptions(options);
-    const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
-    const answer = await vouchedFor(setup, this.#thread.key, id, read, groups);
-    const byWorker = start === "worker" || this.#thread.agent.absent === true;
-    return submit(doorOf(this.#thread, byWorker), answerCommand(id, answer, rest.id, setup.clock.id()), rest);
+    return answerRequest(this.#thread.setup, id, given, options, () => this.#door);
   }
 
   /** Issues a new handle on the present pause. The one before it becomes void. */
   async handle(): Promise<Handle> {
     this.#thread.refuseIfBusy();
-    return newHandleOn(doorOf(this.#thread));
+    return newHandleOn(this.#door);
   }
 
   /** Returns the verdict of the rules on a call: whether it would run, be asked for or be denied, and by which rule. */
@@ -190,9 +177,9 @@ export class LiveSession<Out = string> {
 
   /** Removes a rule of this thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
-    checkRemoveRule(options, "session");
+    checkOptions("removeRule()", options, COMMAND);
     return submit(
-      doorOf(this.#thread),
+      this.#door,
       plainCommand({ do: "unrule", rule: id }, options, this.#thread.setup.clock.id()),
       options,
     );
@@ -202,7 +189,7 @@ export class LiveSession<Out = string> {
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
     await submit(
-      doorOf(this.#thread),
+      this.#door,
       plainCommand({ do: "breakpoint", breakpoint }, options, this.#thread.setup.clock.id()),
       options,
     );
@@ -211,7 +198,7 @@ export class LiveSession<Out = string> {
   /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
   async label(change: LabelChange, options: SendOptions = {}): Promise<void> {
     const { setup } = this.#thread;
-    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()), options);
+    await submit(this.#door, labelCommand(this.threadId, change, options, setup.clock.id()), options);
   }
 
   /**
@@ -219,7 +206,8 @@ export class LiveSession<Out = string> {
    * request waits. Undefined if there is no graph, or if it has not begun.
    */
   async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread, readLook(options));
+    checkOptions("checkpoint()", options, LOOK);
+    return lookAtGraph(this.#thread, options);
   }
 
   /**
@@ -227,35 +215,30 @@ export class LiveSession<Out = string> {
    * receipt when the work has stopped and that is recorded.
    */
   async interrupt(options: InterruptOptions = {}): Promise<Receipt> {
-    return submit(doorOf(this.#thread), signalCommand("stop", options, this.#thread.setup));
+    return submit(this.#door, signalCommand("stop", options, this.#thread.setup));
   }
 
   /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
   async pause(options: GuardOptions = {}): Promise<Receipt> {
-    return submit(doorOf(this.#thread), signalCommand("pause", options, this.#thread.setup));
+    return submit(this.#door, signalCommand("pause", options, this.#thread.setup));
   }
 
   /** Sends an input to the run without stopping it. It enters before the next model call. If nothing runs, it waits for the next run. */
   async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
-    return this.#submitInput("steer", input, options);
+    return this.#sendInput("steer", input, options);
   }
 
   /** Queues an input for the next run. If the thread is idle, that run starts at once. After a stop or a failure it waits until a person acts. */
   async enqueue(input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
-    const { start = this.#thread.setup.start, rest } = readWhere(options);
-    const sent = await this.#submitInput("enqueue", input, rest);
+    const sent = await this.#sendInput("enqueue", input, options);
+    const { start = this.#thread.setup.start } = options;
     if (start !== "worker") await startQueued(this.#thread);
     return sent;
   }
 
-  async #submitInput(
-    how: InputCommand["how"],
-    input: Input,
-    options: SteerOptions,
-    mode?: InputCommand["mode"],
-  ): Promise<{ readonly id: string }> {
+  async #sendInput(how: "steer" | "enqueue", input: Input, options: SteerOptions): Promise<{ readonly id: string }> {
     this.#thread.refuseIfClosed();
-    return submit(doorOf(this.#thread), inputCommand(how, input, options, this.#thread, mode));
+    return submit(this.#door, inputCommand(how, input, options, this.#thread));
   }
 
   /**
@@ -263,28 +246,23 @@ export class LiveSession<Out = string> {
    * running one, or answers. Resolves when the input is on record or waits in the store.
    */
   async send(input: Input, options: ChatOptions = {}): Promise<Sent> {
-    checkChat(options);
+    checkOptions("send()", options, CHAT);
     this.#thread.refuseIfClosed();
-    const { setup, key, host } = this.#thread;
     const begun = async (begin: () => Run<Out>) => {
       await this.#thread.refresh();
       const run = begin();
       await run.started;
       return run;
     };
-    const byWorker = (options.start ?? setup.start) === "worker" || this.#thread.agent.absent === true;
-    const bounded = (begin: () => Run<Out>) => withSlot(host.slots, key.threadId, () => begun(begin));
-    const verbs: ChatVerbs = {
-      start: (said, given) => bounded(() => this.run(said, given)),
-      resume: (given) => bounded(() => this.resume(given)),
-      steer: (said, given) => this.steer(said, given),
-      enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
-      interrupt: (given) => this.interrupt(given),
-      renew: () => this.#thread.append(afterFailure),
-      leave: (said, { mode, ...given }) => this.#submitInput("resume", said, given, mode),
-      answer: (request, answer, given) => this.answer(request, answer, { ...given, start: "worker" }),
+    const chat: Chat = {
+      door: this.#door,
+      slots: this.#thread.host.slots,
+      on: (ask) => ask(this.#thread),
+      run: (said, given) => begun(() => this.run(said, given)),
+      resume: (given) => begun(() => this.resume(given)),
+      enqueue: (said, given) => this.enqueue(said, given),
     };
-    return sendTo(verbs, setup, key, input, { ...options, byWorker });
+    return sendTo(chat, input, options);
   }
 
   /**
@@ -319,13 +297,14 @@ export class LiveSession<Out = string> {
 
   /** Ends the thread for good, in any process. Resolves when that is on record. */
   async terminate(options: TerminateOptions = {}): Promise<void> {
-    await submit(doorOf(this.#thread), signalCommand("terminate", options, this.#thread.setup));
+    await submit(this.#door, signalCommand("terminate", options, this.#thread.setup));
   }
 
   /** Returns the facts after `after` (all by default), then live events. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
-    const { after, signal } = readEvents(options);
+    checkOptions("events()", options, EVENTS);
+    const { after = 0, signal } = options;
     const reader = feed.reader(after, signal, this.#thread);
     if (isGone) reader.end();
     else if (closing !== undefined) reader.finish();

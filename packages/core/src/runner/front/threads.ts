@@ -1,19 +1,15 @@
 // Lists of threads: the store's pages, with the state that each thread shows to people. After a crash a thread reads paused /
 // crash (V6), although its last state on record is running; so a filter for one of the two queries the store for both.
 
-import { belayError, shown } from "../../error.ts";
 import type { Json } from "../../json.ts";
-import type { PauseType, SessionState } from "../../lifecycle.ts";
-import { moves } from "../../lifecycle.ts";
-import { readName } from "../../read-name.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { moves, type PauseType, type SessionState } from "../../lifecycle.ts";
 import { inListOrder } from "../../store/list-order.ts";
 import type { ListedRow, ListPlace, ThreadQuery } from "../../store/store.ts";
 import { wordsIn } from "../../store/words.ts";
+import { type Checks, checkOptions, name, oneOf, optional } from "../given/check.ts";
 import type { Setup } from "../given/setup.ts";
 import { firstLoad, Recall } from "../read/recall.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
-import { type PageOptions, readLimit } from "./page.ts";
+import { PAGE, type PageOptions, type Placed, readPage, type Source, take } from "./page.ts";
 
 /** Which threads to list. Each property that is given must hold. */
 export interface ThreadFilter extends PageOptions {
@@ -40,16 +36,6 @@ export interface ThreadPage {
   readonly next?: string;
 }
 
-const FILTER: KnownOptions<ThreadFilter> = {
-  state: true,
-  pauseType: true,
-  agent: true,
-  label: true,
-  search: true,
-  limit: true,
-  cursor: true,
-};
-
 const PAUSES: Readonly<Record<PauseType, true>> = {
   user_interrupt: true,
   tool_interrupt: true,
@@ -59,73 +45,58 @@ const PAUSES: Readonly<Record<PauseType, true>> = {
 };
 
 const SEARCH = 256;
+const LABELS = 16;
 
-type Asked = Omit<ThreadQuery, "limit" | "after">;
-
-/** A query of the store, and which of its rows count. */
-interface Source {
-  readonly query: Asked;
-  readonly counts?: (item: ThreadItem) => boolean;
-}
+const FILTER: Checks<ThreadFilter> = {
+  state: oneOf(...Object.keys(moves)),
+  pauseType: oneOf(...Object.keys(PAUSES)),
+  agent: name(),
+  label: optional(`at most ${LABELS} texts by key`, areLabels),
+  search: optional(
+    `text of ${SEARCH} characters at most`,
+    (search) => typeof search === "string" && search.length <= SEARCH,
+  ),
+  ...PAGE,
+};
 
 export async function readThreads(setup: Setup, tenant: string, filter: ThreadFilter): Promise<ThreadPage> {
-  refuseUnknown("threads()", filter, FILTER);
-  const { state, pauseType } = filter;
-  const base = readFilter(filter);
-  const limit = readLimit(filter.limit);
-  const list: Json = ["threads", tenant, { state: state ?? null, pauseType: pauseType ?? null, ...asJson(base) }];
-  const after = readCursor(list, filter.cursor);
-  const parts: (readonly ThreadItem[])[] = [];
-  // One after the other: a thread that a worker takes over meanwhile is in both, and not in neither.
-  for (const source of sourcesOf(state, pauseType, base))
-    parts.push(await itemsOf(setup, tenant, source, after, limit + 1));
-  const items = parts.length === 1 ? parts[0]! : merged(parts);
-  if (items.length <= limit) return { items };
-  const page = items.slice(0, limit);
-  return { items: page, next: writeCursor(list, placeOf(page.at(-1)!)) };
+  checkOptions("threads()", filter, FILTER);
+  const { state = null, pauseType = null, agent, search = "" } = filter;
+  const label = filter.label && { ...filter.label };
+  const words = wordsIn(search);
+  const list: Json = ["threads", tenant, { state, pauseType, agent: agent ?? null, label: label ?? {}, words }];
+  const base = { agent, label, words: words.length > 0 ? words : undefined };
+  const isMeant = (item: ThreadItem) =>
+    (state === null || item.state === state) && (pauseType === null || item.pauseType === pauseType);
+  const sourceOf = ({ byItem, ...part }: Part): Source<ListedRow, ThreadItem> => ({
+    rows: (after, limit) => setup.store.page(tenant, { ...base, ...part, after, limit }),
+    placeOf,
+    itemOf: async (row) => {
+      const item = await itemOf(setup, tenant, row);
+      return (item.damaged ? !byItem : isMeant(item)) ? item : undefined;
+    },
+  });
+  return readPage(list, filter, async (after, most) => {
+    // If several parts of the list have a thread, the last one counts.
+    const found = new Map<string, Placed<ThreadItem>>();
+    // One after the other: a thread that a worker takes over meanwhile is in both, and not in neither.
+    for (const part of partsOf(filter))
+      for (const each of await take(sourceOf(part), after, most)) found.set(each.place.id, each);
+    return [...found.values()].sort((a, b) => inListOrder(a.place, b.place));
+  });
 }
 
-/** Merges parts of a list. If several parts have a thread, the last one counts. */
-function merged(parts: readonly (readonly ThreadItem[])[]): readonly ThreadItem[] {
-  const found = new Map<string, ThreadItem>();
-  for (const item of parts.flat()) found.set(item.threadId, item);
-  return [...found.values()].sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
-}
+/** A query of the store. `byItem`: only the item shows whether a row is meant, so a damaged row is not. */
+type Part = Pick<ThreadQuery, "state" | "pauseType"> & { readonly byItem?: true };
 
-function sourcesOf(state: SessionState | undefined, pauseType: PauseType | undefined, base: Asked): readonly Source[] {
-  const crashed: Source = { query: { ...base, state: "running" }, counts: ({ lease }) => lease === undefined };
+function partsOf({ state, pauseType }: ThreadFilter): readonly Part[] {
+  const running: Part = { state: "running", byItem: true };
   if (pauseType !== undefined) {
     if (state !== undefined && state !== "paused") return [];
-    if (pauseType === "crash") return [crashed];
-    const unlisted: Source = {
-      query: { ...base, pauseType: "unlisted" },
-      counts: (item) => item.pauseType === pauseType,
-    };
-    return [unlisted, { query: { ...base, pauseType } }];
+    return pauseType === "crash" ? [running] : [{ pauseType: "unlisted", byItem: true }, { pauseType }];
   }
-  if (state === "running") return [{ query: { ...base, state }, counts: ({ lease }) => lease !== undefined }];
-  return state === "paused" ? [crashed, { query: { ...base, state } }] : [{ query: { ...base, state } }];
-}
-
-/** Returns the first items of a source that count, at most `limit`. */
-async function itemsOf(
-  setup: Setup,
-  tenant: string,
-  { query, counts }: Source,
-  first: ListPlace | undefined,
-  limit: number,
-): Promise<readonly ThreadItem[]> {
-  const items: ThreadItem[] = [];
-  for (let after = first; ; ) {
-    const rows = await setup.store.page(tenant, { ...query, after, limit });
-    for (const row of rows) {
-      const item = row.unlisted ? await itemOf(setup, tenant, row) : knownItem(row);
-      if (item.damaged ? counts === undefined : (counts?.(item) ?? true)) items.push(item);
-      if (items.length === limit) return items;
-    }
-    if (rows.length < limit) return items;
-    after = placeOf(rows.at(-1)!);
-  }
+  if (state === "running") return [running];
+  return state === "paused" ? [running, { state }] : [{ state }];
 }
 
 /** Returns a thread of a page as lists show it. */
@@ -185,39 +156,8 @@ function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadI
   return { at: updatedAt, id: threadId };
 }
 
-function readFilter({ state, pauseType, agent, label, search }: ThreadFilter): Asked {
-  if (state !== undefined) refuseUnless("state", state, moves);
-  if (pauseType !== undefined) refuseUnless("pauseType", pauseType, PAUSES);
-  const words = search === undefined ? [] : wordsIn(readSearch(search));
-  return {
-    ...(agent !== undefined && { agent: readName("agent", agent) }),
-    ...(label !== undefined && { label: readLabel(label) }),
-    ...(words.length > 0 && { words }),
-  };
-}
-
-function asJson({ agent, label = {}, words = [] }: Asked): { readonly [key: string]: Json } {
-  return { agent: agent ?? null, label, words };
-}
-
-function refuseUnless(option: string, value: unknown, known: object): void {
-  if (typeof value === "string" && Object.hasOwn(known, value)) return;
-  const needed = `one of ${Object.keys(known).join(", ")}`;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed });
-}
-
-function readSearch(search: unknown): string {
-  if (typeof search === "string" && search.length <= SEARCH) return search;
-  throw belayError("OPTION_INVALID", {
-    option: "search",
-    value: shown(search),
-    needed: `text of ${SEARCH} characters at most`,
-  });
-}
-
-function readLabel(label: unknown): Readonly<Record<string, string>> {
-  const entries = typeof label === "object" && label !== null ? Object.entries(label) : [["", undefined]];
-  if (!Array.isArray(label) && entries.length <= 16 && entries.every(([, value]) => typeof value === "string"))
-    return Object.fromEntries(entries);
-  throw belayError("OPTION_INVALID", { option: "label", value: shown(label), needed: "at most 16 texts by key" });
+function areLabels(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const texts = Object.values(value);
+  return texts.length <= LABELS && texts.every((text) => typeof text === "string");
 }

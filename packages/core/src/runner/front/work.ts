@@ -1,7 +1,6 @@
 // runner.work(): the loop of one runner, over the threads of its tenant. createWorker() is for all tenants.
 
-import { belayError } from "../../error.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { anything, type Checks, optional } from "../given/check.ts";
 
 /** The options of `runner.work()`. */
 export interface WorkOptions {
@@ -12,13 +11,9 @@ export interface WorkOptions {
   readonly pollMs?: number | undefined;
 }
 
-const OPTIONS: KnownOptions<WorkOptions> = { concurrency: true, signal: true, pollMs: true };
-
-/** Returns the options with their defaults; `pollingDispatcher` and its loop check the rest. */
-export function readWork(options: WorkOptions): WorkOptions & { readonly concurrency: number } {
-  refuseUnknown("work()", options, OPTIONS);
-  const { signal, concurrency = 4, pollMs } = options;
-  if (signal !== undefined && typeof signal?.addEventListener !== "function")
-    throw belayError("OPTION_INVALID", { option: "signal", value: String(signal), needed: "an AbortSignal" });
-  return { concurrency, signal, pollMs };
-}
+/** `pollingDispatcher` and its loop check the rest. */
+export const WORK: Checks<WorkOptions> = {
+  concurrency: anything,
+  signal: optional("an AbortSignal", (value) => typeof (value as AbortSignal | null)?.addEventListener === "function"),
+  pollMs: anything,
+};

@@ -1,9 +1,7 @@
 // The options of send(), the chat box.
 
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import { oneOf } from "./check.ts";
-import { COMMAND, checkCaller } from "./command-options.ts";
-import { checkGroups, checkSend, type SendOptions, type WhereOptions } from "./options.ts";
+import { type Checks, names, oneOf } from "./check.ts";
+import { SEND, type SendOptions, type WhereOptions, where } from "./options.ts";
 
 /** The options of `send()`. */
 export interface ChatOptions extends SendOptions, WhereOptions {
@@ -15,15 +13,10 @@ export interface ChatOptions extends SendOptions, WhereOptions {
   readonly groups?: readonly string[] | undefined;
 }
 
-const CHAT: KnownOptions<ChatOptions> = { ...COMMAND, start: true, whenRunning: true, whenAsked: true, groups: true };
-
-/** Checks the options of send(); `more` are those of runner.send() alone. */
-export function checkChat(options: ChatOptions, more: Readonly<Record<string, true>> = {}): void {
-  refuseUnknown("send()", options, { ...CHAT, ...more });
-  checkCaller(options);
-  oneOf("start", options.start, ["here", "worker"]);
-  oneOf("whenRunning", options.whenRunning, ["steer", "enqueue", "interrupt"]);
-  oneOf("whenAsked", options.whenAsked, ["withdraw", "keep", "answer"]);
-  checkGroups(options.groups);
-  if (options.id !== undefined) checkSend({ id: options.id }, "send()");
-}
+export const CHAT: Checks<ChatOptions> = {
+  ...SEND,
+  start: where,
+  whenRunning: oneOf("steer", "enqueue", "interrupt"),
+  whenAsked: oneOf("withdraw", "keep", "answer"),
+  groups: names,
+};

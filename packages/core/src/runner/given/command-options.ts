@@ -1,8 +1,6 @@
 // The options that verbs on a thread share (V2): the id of a command, its caller, how long it waits, the segment it is for.
 
-import { belayError, shown } from "../../error.ts";
-import type { KnownOptions } from "../../refuse-unknown.ts";
-import { atLeastZero, name, text } from "./check.ts";
+import { type Checks, milliseconds, name, optional, text } from "./check.ts";
 
 /** The options of every verb on a thread. */
 export interface CommandOptions {
@@ -29,22 +27,15 @@ export interface GuardOptions extends CommandOptions {
   readonly segment?: number | undefined;
 }
 
-export const COMMAND: KnownOptions<CommandOptions> = { id: true, by: true, waitMs: true, signal: true };
+export const COMMAND: Checks<CommandOptions> = {
+  id: name(),
+  by: name(0),
+  waitMs: milliseconds,
+  signal: optional("an AbortSignal", (value) => value instanceof AbortSignal),
+};
 
-export const GUARD: KnownOptions<GuardOptions> = { ...COMMAND, runId: true, segment: true };
-
-/** Checks the options that every command has. */
-export function checkCaller({ id, by, waitMs, signal }: CommandOptions): void {
-  name("id", id);
-  name("by", by, 0);
-  atLeastZero("waitMs", waitMs);
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  throw belayError("OPTION_INVALID", { option: "signal", value: shown(signal), needed: "an AbortSignal" });
-}
-
-export function checkGuard(options: GuardOptions): void {
-  checkCaller(options);
-  text("runId", options.runId);
-  if (options.segment === undefined || Number.isInteger(options.segment)) return;
-  throw belayError("OPTION_INVALID", { option: "segment", value: shown(options.segment), needed: "a whole number" });
-}
+export const GUARD: Checks<GuardOptions> = {
+  ...COMMAND,
+  runId: text,
+  segment: optional("a whole number", Number.isInteger),
+};

@@ -2,7 +2,7 @@
 
 import { belayError } from "../../error.ts";
 import { bytesOver, type Json, toJson } from "../../json.ts";
-import type { FilePart, Message, Part } from "../../message.ts";
+import type { Message, Part } from "../../message.ts";
 import { fileProblem, isBlank } from "../../message.ts";
 import { isLongName, NAME_BYTES } from "../../read-name.ts";
 
@@ -25,8 +25,7 @@ export function readInput(input: Input | undefined, most: number): Inputs {
 function readParts(input: Input | undefined): Inputs {
   if (input === undefined || input === null) return [];
   if (typeof input === "string") return isBlank(input) ? [] : [{ parts: [{ type: "text", text: input }] }];
-  if (!Array.isArray(input))
-    throw invalid(`it is ${input === null ? "null" : `of type ${typeof input}`}, not text or a list`);
+  if (!Array.isArray(input)) throw invalid(`it is of type ${typeof input}, not text or a list`);
   return (input as readonly (string | InputMessage)[]).flatMap((item, i) =>
     typeof item === "string" ? readParts(item) : readMessage(item, i),
   );
@@ -47,16 +46,13 @@ function readMessage(message: InputMessage, index: number): Inputs {
 }
 
 function readPart(part: Part, at: string): Part {
-  const type = (part as Part | null)?.type;
-  if (type === "text" && typeof part.type === "string" && typeof (part as { text: unknown }).text === "string") {
-    return toJson(part, "An input") as unknown as Part;
-  }
-  if (type === "file") {
-    const problem = fileProblem(part as FilePart);
+  if (part?.type === "file") {
+    const problem = fileProblem(part);
     if (problem !== undefined) throw invalid(`file ${at} ${problem}`);
-    return toJson(part, "An input") as unknown as Part;
+  } else if (part?.type !== "text" || typeof part.text !== "string") {
+    throw invalid(`part ${at} has type ${JSON.stringify(part?.type)}; a person can give text and file`);
   }
-  throw invalid(`part ${at} has type ${JSON.stringify(type)}; a person can give text and file`);
+  return toJson(part, "An input") as unknown as Part;
 }
 
 function invalid(problem: string): Error {

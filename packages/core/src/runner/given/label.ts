@@ -1,6 +1,6 @@
 import { belayError, shown } from "../../error.ts";
 import type { LabelEvent } from "../../event.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { anything, type Checks, checkOptions } from "./check.ts";
 
 /** A new title and new labels for a thread. Labels that are not named stay as they are; `null` removes one. */
 export interface LabelChange {
@@ -13,7 +13,7 @@ export interface LabelChange {
 /** A label change that was checked. */
 export type Labelling = Pick<LabelEvent, "title" | "labels">;
 
-const CHANGE: KnownOptions<LabelChange> = { title: true, labels: true };
+const CHANGE: Checks<LabelChange> = { title: anything, labels: anything };
 
 const KEY = 64;
 const TEXT = 256;
@@ -23,7 +23,7 @@ const MOST_NAMED = 64;
 /** Returns the change. Throws `LABELS_INVALID`, and nothing is changed. */
 export function readLabelChange(threadId: string, change: LabelChange): Labelling {
   const refuse = (problem: string) => belayError("LABELS_INVALID", { threadId, problem });
-  refuseUnknown("label()", change, CHANGE);
+  checkOptions("label()", change, CHANGE);
   const { title, labels } = change;
   if (title === undefined && labels === undefined) throw refuse("neither a title nor labels are given");
   if (title !== undefined && title !== null) refuseText(refuse, "its title", title, TEXT);

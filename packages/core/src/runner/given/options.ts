@@ -9,13 +9,22 @@ import type { Drift } from "../../fingerprint.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { fitting, type Json, toJson } from "../../json.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import { atLeastZero, flag, oneOf, text } from "./check.ts";
-import { COMMAND, type CommandOptions, checkCaller, checkGuard, GUARD, type GuardOptions } from "./command-options.ts";
+import {
+  anything,
+  type Check,
+  type Checks,
+  checkOptions,
+  flag,
+  milliseconds,
+  names,
+  oneOf,
+  optional,
+  required,
+  text,
+} from "./check.ts";
+import { COMMAND, type CommandOptions, GUARD, type GuardOptions } from "./command-options.ts";
 import type { Input } from "./input.ts";
 import type { Where } from "./setup.ts";
-
-type AnyAgent = Definition;
 
 /** The options of `run()`. Under a known id it returns a run that follows the first one. */
 export interface RunOptions extends CommandOptions {}
@@ -113,16 +122,6 @@ export interface WhereOptions {
 /** The options of `enqueue()`. */
 export interface EnqueueOptions extends SendOptions, WhereOptions {}
 
-export function readWhere<O extends WhereOptions>(
-  options: O,
-): { readonly start: Where | undefined; readonly rest: Omit<O, "start"> } {
-  // The check of the verb refuses it.
-  if (typeof options !== "object" || options === null) return { start: undefined, rest: options };
-  const { start, ...rest } = options;
-  oneOf("start", start, ["here", "worker"]);
-  return { start, rest };
-}
-
 /** The options of `runner.journal()`. */
 export interface JournalOptions {
   /** The seq of the last fact that the caller has; 0 by default. */
@@ -163,81 +162,73 @@ export interface AnswerOptions extends CommandOptions, WhereOptions {
   readonly groups?: readonly string[] | undefined;
 }
 
-const ANSWER: KnownOptions<AnswerOptions> = { ...COMMAND, start: true, groups: true };
+export const where = oneOf("here", "worker");
 
-export function readAnswerOptions(options: AnswerOptions) {
-  refuseUnknown("answer()", options, ANSWER);
-  const { groups, ...others } = options;
-  checkGroups(groups);
-  const { start, rest } = readWhere(others);
-  checkCaller(rest);
-  return { groups, start, rest };
-}
+const seq = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const SEQ = "the seq of a fact, or 0";
 
-export function checkGroups(groups: readonly string[] | undefined): void {
-  if (groups === undefined || (Array.isArray(groups) && groups.every((each) => typeof each === "string"))) return;
-  throw belayError("OPTION_INVALID", { option: "groups", value: shown(groups), needed: "a list of names" });
-}
+export const ANSWER: Checks<AnswerOptions> = { ...COMMAND, start: where, groups: names };
 
-const STOP: KnownOptions<InterruptOptions> = {
+const STOP: Checks<InterruptOptions> = {
   ...GUARD,
-  mode: true,
-  timeoutMs: true,
-  graceMs: true,
-  force: true,
-  reason: true,
-  message: true,
-  rollbackPartial: true,
-  requests: true,
+  mode: oneOf("now", "after-model", "after-tools"),
+  timeoutMs: milliseconds,
+  graceMs: milliseconds,
+  force: flag,
+  reason: text,
+  message: text,
+  rollbackPartial: flag,
+  requests: oneOf("withdraw", "keep"),
 };
 
 const FOR_EVER_MS = Number.MAX_SAFE_INTEGER;
 
-const END: KnownOptions<EndOptions> = { force: true };
+export const END: Checks<EndOptions> = { force: flag };
 
-const DRAIN: KnownOptions<DrainOptions> = { timeoutMs: true };
+export const DRAIN: Checks<DrainOptions> = { timeoutMs: milliseconds };
 
-const TERMINATE: KnownOptions<TerminateOptions> = { ...GUARD, ...END };
+export const TERMINATE: Checks<TerminateOptions> = { ...GUARD, ...END };
 
-const RESUME: KnownOptions<ResumeOptions> = {
+const RESUME: Checks<ResumeOptions> = {
   ...GUARD,
-  mode: true,
-  input: true,
-  to: true,
-  state: true,
-  answers: true,
-  groups: true,
-  drift: true,
+  mode: oneOf("continue", "rethink"),
+  input: anything,
+  to: text,
+  state: anything,
+  answers: optional("answers by request id", isByKey),
+  groups: names,
+  drift: optional(
+    "one of warn, refuse",
+    (drift) => typeof drift === "function" || drift === "warn" || drift === "refuse",
+  ),
 };
 
-const BREAKPOINT: KnownOptions<BreakpointOptions> = {
-  node: true,
-  graph: true,
-  at: true,
-  stop: true,
-  when: true,
+const BREAKPOINT: Checks<BreakpointOptions> = {
+  node: required("the key of a node", (node) => typeof node === "string" && node !== ""),
+  graph: anything,
+  at: oneOf("before", "after"),
+  stop: flag,
+  when: anything,
   ...COMMAND,
 };
 
-/** Checks the options of a run or an answer. */
-export function checkRun(options: RunOptions): void {
-  refuseUnknown("run()", options, COMMAND);
-  checkCaller(options);
-}
-
-export function checkPause(options: GuardOptions): void {
-  refuseUnknown("pause()", options, GUARD);
-  checkGuard(options);
-}
-
-export function checkSend(options: SteerOptions, where: string): void {
-  refuseUnknown(where, options, where === "steer()" ? GUARD : COMMAND);
-  checkGuard(options);
-  if (options.id === undefined || !isOwnKey(options.id)) return;
+/** The caller's id is the key of the row: it must not look like the key of another command. */
+const inputId: Check = (option, id) => {
+  COMMAND.id(option, id);
+  if (id === undefined || !isOwnKey(id as string)) return;
   const needed =
     "text that does not begin with stop:, answer:, late:, breakpoint:, unrule:, label: or handle:, which name other commands";
-  throw belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(options.id), needed });
-}
+  throw belayError("OPTION_INVALID", { option, value: shown(id), needed });
+};
+
+export const SEND: Checks<SendOptions> = { ...COMMAND, id: inputId };
+
+const STEER: Checks<SteerOptions> = { ...GUARD, id: inputId };
+
+const ENQUEUE: Checks<EnqueueOptions> = { ...SEND, start: where };
+
+/** The options of the verbs that send an input. send() leaves one that resumes. */
+export const INPUT = { steer: STEER, enqueue: ENQUEUE, observe: SEND, resume: SEND };
 
 const OWN_KEY = /^(stop|answer|late|breakpoint|unrule|label|handle):/;
 
@@ -247,14 +238,7 @@ export function isOwnKey(id: string): boolean {
 }
 
 export function readStop(options: InterruptOptions, now: number, most = Number.POSITIVE_INFINITY): Stop {
-  refuseUnknown("interrupt()", options, STOP);
-  oneOf("mode", options.mode, ["now", "after-model", "after-tools"]);
-  atLeastZero("timeoutMs", options.timeoutMs);
-  atLeastZero("graceMs", options.graceMs);
-  oneOf("requests", options.requests, ["withdraw", "keep"]);
-  checkGuard(options);
-  for (const option of ["reason", "message"] as const) text(option, options[option]);
-  for (const option of ["force", "rollbackPartial"] as const) flag(option, options[option]);
+  checkOptions("interrupt()", options, STOP);
   fitting([options.reason ?? null, options.message ?? null], "What is said of the stop", most);
   return {
     at: now,
@@ -277,83 +261,35 @@ export function sentStop({ waitMs: _waitMs, signal: _signal, ...options }: Inter
   return Object.fromEntries(known.map(ends));
 }
 
-export function readEnd(options: EndOptions): Required<EndOptions> {
-  refuseUnknown("close()", options, END);
-  flag("force", options.force);
-  return { force: options.force ?? false };
-}
-
-export function checkTerminate(options: TerminateOptions): void {
-  refuseUnknown("terminate()", options, TERMINATE);
-  flag("force", options.force);
-  checkGuard(options);
-}
-
-export function readDrain(options: DrainOptions): number {
-  refuseUnknown("drain()", options, DRAIN);
-  atLeastZero("timeoutMs", options.timeoutMs);
-  return options.timeoutMs ?? 10_000;
-}
-
 /** Returns the answers, each checked for its form and its size. */
 export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
-  refuseUnknown("resume()", options, RESUME);
-  oneOf("mode", options.mode, ["continue", "rethink"]);
-  checkGuard(options);
-  text("to", options.to);
-  checkGroups(options.groups);
-  fitting(options.to ?? null, "`to` of resume()", most);
-  const { drift, answers = {} } = options;
-  if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
-  if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
-    throw belayError("OPTION_INVALID", { option: "answers", value: shown(answers), needed: "answers by request id" });
-  }
+  checkOptions("resume()", options, RESUME);
+  const { to = null, answers = {} } = options;
+  fitting(to, "`to` of resume()", most);
   return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer, most)]));
 }
 
-export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: number): Breakpoint {
-  refuseUnknown("setBreakpoint()", given ?? {}, BREAKPOINT);
-  checkCaller(given ?? {});
-  const { node, graph, at = "before", stop = true, when } = given ?? {};
-  oneOf("at", at, ["before", "after"]);
-  if (typeof node !== "string" || node === "") {
-    throw belayError("OPTION_INVALID", { option: "node", value: shown(node), needed: "the key of a node" });
-  }
-  flag("stop", stop);
+export function readBreakpoint(agent: Definition, given: BreakpointOptions, most: number): Breakpoint {
+  const options = given ?? {};
+  checkOptions("setBreakpoint()", options, BREAKPOINT);
+  const { node, graph, at = "before", stop = true, when } = options;
   const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
   refuseUnknownNode(agent, node, graph);
   return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
 }
 
-const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { ...COMMAND, threadId: true };
+/** Only a runner takes a `threadId`: the rule of a session belongs to its thread. */
+export const REMOVE_RULE: Checks<RemoveRuleOptions> = { ...COMMAND, threadId: anything };
 
-/** Checks the options of removeRule(). Only a runner takes a `threadId`: the rule of a session belongs to its thread. */
-export function checkRemoveRule(options: RemoveRuleOptions, of: "session" | "runner"): void {
-  refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : COMMAND);
-  checkCaller(options);
-}
+export const JOURNAL: Checks<JournalOptions> = {
+  after: optional(SEQ, seq),
+  limit: optional("a whole number, 1 or more", (limit) => Number.isSafeInteger(limit) && (limit as number) >= 1),
+};
 
-const JOURNAL: KnownOptions<JournalOptions> = { after: true, limit: true };
-
-const PAGE = 1000;
-
-export function readJournal(options: JournalOptions): { readonly after: number; readonly limit: number } {
-  refuseUnknown("journal()", options, JOURNAL);
-  const { limit = PAGE } = options;
-  if (Number.isSafeInteger(limit) && limit >= 1) return { after: readCursor(options.after), limit };
-  throw belayError("OPTION_INVALID", { option: "limit", value: shown(limit), needed: "a whole number, 1 or more" });
-}
-
-const EFFECTS: KnownOptions<EffectsOptions> = { after: true };
-
-export function readEffects(options: EffectsOptions): number {
-  refuseUnknown("effects()", options, EFFECTS);
-  if (options.after !== undefined) return readCursor(options.after);
-  throw belayError("OPTION_INVALID", { option: "after", value: "undefined", needed: "the seq of a fact, or 0" });
-}
+export const EFFECTS: Checks<EffectsOptions> = { after: required(SEQ, seq) };
 
 /** Returns the breakpoint. Throws if the agent has no such node: the name is a mistake. */
-function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefined): void {
+function refuseUnknownNode(agent: Definition, node: string, graph: string | undefined): void {
   const all = [...graphsIn(agent, new Set())];
   const named = graph === undefined ? all : all.filter(({ name }) => name === graph);
   if (named.some(({ nodes }) => nodes?.includes(node))) return;
@@ -364,7 +300,7 @@ function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefi
   throw belayError("OPTION_INVALID", { option, value: shown(value), needed });
 }
 
-function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
+function* graphsIn(agent: Definition, seen: Set<Definition>): Generator<Definition> {
   if (seen.has(agent)) return;
   seen.add(agent);
   if (agent.nodes !== undefined) yield agent;
@@ -375,47 +311,21 @@ function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
 export function readPatch({ state }: ResumeOptions, most: number): Patch | undefined {
   if (state === undefined) return undefined;
   const patch = toJson(state, "The state given to resume()", most);
-  if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch as Patch;
+  if (isByKey(patch)) return patch as Patch;
   throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed: "values by key" });
 }
 
-const LOOK: KnownOptions<LookOptions> = { to: true };
-
-export function readLook(options: LookOptions): LookOptions {
-  refuseUnknown("checkpoint()", options, LOOK);
-  return options;
+function isByKey(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const RULES: KnownOptions<RulesOptions> = { threadId: true };
+export const LOOK: Checks<LookOptions> = { to: anything };
 
-export function readRules(options: RulesOptions): RulesOptions {
-  refuseUnknown("rules()", options, RULES);
-  return options;
-}
+export const RULES: Checks<RulesOptions> = { threadId: anything };
 
-const REPAIR: KnownOptions<RepairOptions> = { as: true };
+export const REPAIR: Checks<RepairOptions> = { as: anything };
 
-export function readRepair(options: RepairOptions): RepairOptions {
-  refuseUnknown("repair()", options, REPAIR);
-  return options;
-}
-
-const EVENTS: KnownOptions<EventOptions> = { after: true, signal: true };
-
-/** Returns the options of events(). `after` is 0 by default, which means all facts. */
-export function readEvents(options: EventOptions): {
-  readonly after: number;
-  readonly signal: AbortSignal | undefined;
-} {
-  refuseUnknown("events()", options, EVENTS);
-  return { after: readCursor(options.after), signal: options.signal };
-}
-
-/** Returns the seq of the last fact that a reader has; 0 if it has none. */
-function readCursor(after = 0): number {
-  if (Number.isSafeInteger(after) && after >= 0) return after;
-  throw belayError("OPTION_INVALID", { option: "after", value: shown(after), needed: "the seq of a fact, or 0" });
-}
+export const EVENTS: Checks<EventOptions> = { after: optional(SEQ, seq), signal: anything };
 
 export function readId(option: string, id: unknown): string {
   if (typeof id === "string" && id !== "" && id.length <= 200) return id;

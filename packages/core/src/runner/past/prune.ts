@@ -60,7 +60,7 @@ export function readPrune(options: PruneOptions): PruneOptions {
   return { ...options, idleMs: readIdle("idleMs", options?.idleMs) };
 }
 
-export function readIdle(option: string, value: unknown): number {
+function readIdle(option: string, value: unknown): number {
   if (typeof value === "number" && value >= 0) return value;
   throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number of milliseconds, 0 or more" });
 }

@@ -1,7 +1,7 @@
 // How a process waits for another one: for the owner of a thread to take a command that was sent to it.
 
 import type { Fact } from "../../event.ts";
-import { decode, type Line } from "../../journal/codec.ts";
+import { decode } from "../../journal/codec.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "./read-facts.ts";

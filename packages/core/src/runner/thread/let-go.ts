@@ -1,14 +1,15 @@
 // close(): this process lets go of a thread, which can continue elsewhere.
 
 import type { Stop } from "../../interrupt/stop-signal.ts";
-import { type EndOptions, readEnd, readStop } from "../given/options.ts";
+import { checkOptions } from "../given/check.ts";
+import { END, type EndOptions, readStop } from "../given/options.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 /** Lets go of the thread without ending it: work in flight is aborted. */
 export function letGo(thread: LiveThread, options: EndOptions): Promise<void> {
-  const { force } = readEnd(options);
+  checkOptions("close()", options, END);
   thread.closing ??= close(thread);
-  if (force) {
+  if (options.force) {
     thread.hot.dropAll();
     // No grace for the work that runs, nor for the processes of code that was dropped.
     thread.tenure?.force();

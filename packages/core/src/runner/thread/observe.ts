@@ -10,7 +10,8 @@ import type { Message } from "../../message.ts";
 import { inputCommand } from "../decide/command.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import { type InputMail, inputFactsOf, type Known, steersFor } from "../decide/mail.ts";
-import { checkSend, type SendOptions } from "../given/options.ts";
+import { checkOptions } from "../given/check.ts";
+import { SEND, type SendOptions } from "../given/options.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { sendInput } from "./send.ts";
 
@@ -22,7 +23,7 @@ export async function observe(
 ): Promise<string | undefined> {
   thread.refuseIfClosed();
   // Before hooks are asked.
-  checkSend(options, "observe()");
+  checkOptions("observe()", options, SEND);
   const { setup, agent, deps } = thread;
   const host: HookHost = { place: thread.resting(), signal: new StopSignal(), clock: setup.clock, deps, desk: setup };
   const message = await afterHooks(host, agent, readObserved(given));
