@@ -314,11 +314,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     await this.#refuseUnknown(threadId);
-    return submit(
-      this.#door(threadId),
-      plainCommand({ do: "unrule", rule: id }, caller, this.#setup.clock.id()),
-      options,
-    );
+    const command = plainCommand({ do: "unrule", rule: id }, caller, this.#setup.clock.id());
+    return submit(this.#door(threadId), command, options);
   }
 
   /** session.setBreakpoint() by thread id. */
@@ -327,11 +324,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
     if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name);
     const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
-    await submit(
-      this.#door(threadId),
-      plainCommand({ do: "breakpoint", breakpoint }, options, this.#setup.clock.id()),
-      options,
-    );
+    const command = plainCommand({ do: "breakpoint", breakpoint }, options, this.#setup.clock.id());
+    await submit(this.#door(threadId), command, options);
   }
 
   /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */

@@ -178,21 +178,15 @@ export class LiveSession<Out = string> {
   /** Removes a rule of this thread. Resolves to false if there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkOptions("removeRule()", options, COMMAND);
-    return submit(
-      this.#door,
-      plainCommand({ do: "unrule", rule: id }, options, this.#thread.setup.clock.id()),
-      options,
-    );
+    const command = plainCommand({ do: "unrule", rule: id }, options, this.#thread.setup.clock.id());
+    return submit(this.#door, command, options);
   }
 
   /** Sets or clears a breakpoint at a node of the thread's graphs. It stays until the next call for that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await submit(
-      this.#door,
-      plainCommand({ do: "breakpoint", breakpoint }, options, this.#thread.setup.clock.id()),
-      options,
-    );
+    const command = plainCommand({ do: "breakpoint", breakpoint }, options, this.#thread.setup.clock.id());
+    await submit(this.#door, command, options);
   }
 
   /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
