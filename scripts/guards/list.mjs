@@ -332,7 +332,7 @@ const rules = inFile(table, ["journal/call-ends", "thread/call-ends", "workflow/
   "an agent that ends in the same append has its end": ["ended.has(runPath) || ", ""],
   "agents outside of the calls stay": ["ended.has(runPath) || !ends(runPath)) return", "ended.has(runPath)) return"],
   "requests of other agents stay open": [".filter(({ id }) => isHere(state.requests!.get(id)!.runPath))", ""],
-  "calls of other agents stay": [" && isHere(scope.path)", ""],
+  "calls of other agents stay": [".filter(({ path }) => isHere(path))", ""],
   "agents of another run have ended": ["runId !== undefined && runId === run?.id &&", ""],
   "a call with a decided request does not ask": ["known && known.decision === undefined", "known"],
   "a request that was answered before the segment has continued": ["settled > from)", "settled > 0)"],

@@ -92,11 +92,13 @@ export interface CallEndsOptions {
 
 /** Returns the facts that end open calls and the agents inside them, then those that withdraw requests. */
 export function callEnds(place: Place, state: ThreadState, cause: Cause, options: CallEndsOptions = {}): Fact[] {
+  const all = [...state.scopes.values()].filter((scope) => isOpen(state, scope));
+  if (all.length === 0 && state.requests === undefined) return [];
   const { within, from, by = "runtime", forGood = cause === "over" } = options;
   const isHere = (path: string) => within === undefined || isWithin(path, within);
   const open = () => openRequests(state).filter(({ id }) => isHere(state.requests!.get(id)!.runPath));
   const which = options.which ?? (endOf("parked", cause) === undefined ? [] : open());
-  const scopes = [...state.scopes.values()].filter((scope) => isOpen(state, scope) && isHere(scope.path));
+  const scopes = all.filter(({ path }) => isHere(path));
   if (scopes.length === 0 && which.length === 0) return [];
   const waiting = new Set(which.flatMap(({ callId }) => callId ?? []));
   // The other requests stay open, and so do the calls that wait for them.
