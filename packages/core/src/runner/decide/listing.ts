@@ -6,16 +6,27 @@ import type { ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Listed, Named } from "../../store/store.ts";
 
-/** Returns the pause and the run of a thread that is in state `next` after `facts`. */
-export function listedAfter(before: ThreadState, facts: readonly Fact[], next: SessionState): Listed {
+/**
+ * Returns the pause and the run of a thread that is in state `next` after `facts`, or undefined if the store has them already.
+ * The first append of a tenure says them in any case: a thread of an earlier release has none there.
+ */
+export function listedAfter(
+  before: ThreadState,
+  facts: readonly Fact[],
+  next: SessionState,
+  isFirst: boolean,
+): Listed | undefined {
   let { pauseType } = before;
   let runId = before.run?.id;
   for (const fact of facts) {
     if (fact.type === "state") pauseType = fact.pauseType;
     else if (fact.type === "run-start" && !fact.runPath.includes("/")) runId = fact.runId;
   }
+  const pause = next === "paused" ? pauseType : undefined;
+  const known = before.state === "paused" ? before.pauseType : undefined;
+  if (!isFirst && pause === known && runId === before.run?.id) return undefined;
   const listed: { pauseType?: PauseType; runId?: string } = {};
-  if (next === "paused" && pauseType !== undefined) listed.pauseType = pauseType;
+  if (pause !== undefined) listed.pauseType = pause;
   if (runId !== undefined) listed.runId = runId;
   return listed;
 }

@@ -140,7 +140,7 @@ export async function writeFork(
     agent,
     state: state.state,
     parent: forked,
-    listed: listedAfter(state, [], state.state),
+    listed: listedAfter(state, [], state.state, true),
     ...((named.title !== undefined || state.labels !== undefined) && { named }),
     // Commands in the shared facts belong to the other thread.
     ...asked(state, own, state.state === "paused"),

@@ -56,8 +56,7 @@ export function appendOf(
   const consume = consumption(facts, rows);
   const count = facts.length;
   const body = encode(facts);
-  // A running thread that keeps running is listed as it was.
-  const listed = state === "running" && before.state === "running" ? undefined : listedAfter(before, facts, state);
+  const listed = listedAfter(before, facts, state, first !== undefined);
   const named = namedAfter(before, facts, recall.named, setup.titles, first !== undefined);
   const since = first?.since;
   // Most appends have no more than this; a small literal is cheaper.
