@@ -5,6 +5,7 @@
 //    A model that takes a prefix continues the text instead, and nothing is void.
 // 4. An answer that grows larger than one record may be ends while it streams: text that does not fit is not shown (P12).
 
+import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { DeltaEvent } from "../event.ts";
 import type { Frame, Speech } from "../frame.ts";
@@ -160,7 +161,7 @@ class Calling implements StopListener, Speech {
     }
     // The stop may have come from inside stream() itself.
     if (signal.stop !== undefined) return this.stopped();
-    if (hasLimits(timeouts)) this.#limits = new Limits(this.#frame, this.#call, (error) => this.#expire(error));
+    if (hasLimits(timeouts)) this.#limits = new Limits(this.#frame.clock, timeouts, this.#exceeded);
     this.#read();
   }
 
@@ -262,6 +263,11 @@ class Calling implements StopListener, Speech {
     this.#end("stopped");
   }
 
+  readonly #exceeded = (phase: keyof ModelTimeouts): void => {
+    const { model, timeouts } = this.#call;
+    this.#expire(belayError("MODEL_TIMEOUT", { model: model.id, phase, ms: timeouts[phase]! }));
+  };
+
   #expire(error: unknown): void {
     this.#abort.abort(error);
     this.#failed(error);
@@ -316,48 +322,44 @@ function hasLimits({ firstTokenMs, idleMs, totalMs }: ModelTimeouts): boolean {
 
 /** Time limits with one timer each, however many chunks come. */
 class Limits {
-  readonly #frame: Frame;
-  readonly #timers: unknown[] = [];
+  readonly #clock: Clock;
+  readonly #timeouts: ModelTimeouts;
+  readonly #exceeded: (phase: keyof ModelTimeouts) => void;
   #heardAt: number;
   #first = true;
-  /** Before the first event its own limit holds, if there is one. */
-  readonly #hasFirst: boolean;
-  readonly #idleMs: number | undefined;
+  #total: unknown;
+  #firstToken: unknown;
+  #idle: unknown;
 
-  constructor(frame: Frame, call: ModelCall, fail: (error: BelayError) => void) {
-    this.#frame = frame;
-    const { firstTokenMs, idleMs, totalMs } = call.timeouts;
-    this.#idleMs = idleMs;
-    this.#hasFirst = firstTokenMs !== undefined;
-    this.#heardAt = idleMs === undefined ? 0 : frame.clock.now();
-    const expire = (phase: string, ms: number) =>
-      fail(belayError("MODEL_TIMEOUT", { model: call.model.id, phase, ms }));
-    if (totalMs !== undefined) this.#after(totalMs, () => expire("totalMs", totalMs));
+  constructor(clock: Clock, timeouts: ModelTimeouts, exceeded: (phase: keyof ModelTimeouts) => void) {
+    this.#clock = clock;
+    this.#timeouts = timeouts;
+    this.#exceeded = exceeded;
+    const { totalMs, firstTokenMs, idleMs } = timeouts;
+    this.#heardAt = idleMs === undefined ? 0 : clock.now();
+    if (totalMs !== undefined) this.#total = clock.setTimeout(() => exceeded("totalMs"), totalMs);
     if (firstTokenMs !== undefined)
-      this.#after(firstTokenMs, () => this.#first && expire("firstTokenMs", firstTokenMs));
-    if (idleMs !== undefined) this.#watch(idleMs, idleMs, () => expire("idleMs", idleMs));
+      this.#firstToken = clock.setTimeout(() => this.#first && exceeded("firstTokenMs"), firstTokenMs);
+    if (idleMs !== undefined) this.#watch(idleMs, idleMs);
   }
 
   heard(): void {
     this.#first = false;
-    if (this.#idleMs !== undefined) this.#heardAt = this.#frame.clock.now();
+    if (this.#timeouts.idleMs !== undefined) this.#heardAt = this.#clock.now();
   }
 
   clear(): void {
-    for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
+    for (const timer of [this.#total, this.#firstToken, this.#idle]) this.#clock.clearTimeout(timer);
   }
 
-  #watch(wait: number, idleMs: number, expire: () => void): void {
-    this.#after(wait, () => {
-      const left = this.#heardAt + idleMs - this.#frame.clock.now();
-      if (this.#first && this.#hasFirst) this.#watch(idleMs, idleMs, expire);
-      else if (left <= 0) expire();
-      else this.#watch(left, idleMs, expire);
-    });
-  }
-
-  #after(ms: number, run: () => void): void {
-    this.#timers.push(this.#frame.clock.setTimeout(run, ms));
+  #watch(wait: number, idleMs: number): void {
+    this.#idle = this.#clock.setTimeout(() => {
+      const left = this.#heardAt + idleMs - this.#clock.now();
+      // Before the first event its own limit holds, if there is one.
+      if (this.#first && this.#timeouts.firstTokenMs !== undefined) this.#watch(idleMs, idleMs);
+      else if (left <= 0) this.#exceeded("idleMs");
+      else this.#watch(left, idleMs);
+    }, wait);
   }
 }
 
