@@ -16,6 +16,11 @@ function movableFrom({ state, answers, rest_due, queued }: Row, now: number): nu
   return (state === "completed" || state === "initialized") && queued > 0 ? now : null;
 }
 
+/** Whether it was held, and an append leaves it to be due as it was. */
+export function staysDue(before: Row | undefined, after: Row, now: number): boolean {
+  return before !== undefined && before.owner !== null && movableFrom(before, now) === movableFrom(after, now);
+}
+
 /** Writes from when on it can move. `isMove` says that an append or a release set it anew; a command leaves an earlier time. */
 export function writeDue(sql: Statements, row: Row, now: number, isMove: boolean): void {
   const from = movableFrom(row, now);

@@ -77,20 +77,31 @@ describe("a page of threads on SQLite", () => {
     db.close();
   });
 
-  test("L4: an append of a running thread that keeps running writes no list", async () => {
-    const db = await openDatabase(":memory:");
-    const store = sqliteStore(db);
-    const key = { tenant: "default", threadId: "t" };
-    const append = { count: 1, body: "[]", release: false, agent: "a", state: "running" } as const;
-    const writer = { take: "me", ttlMs: 60_000 };
-    const named = { title: "T", labels: { env: "prod" } };
-    const appended = await store.append(key, { ...append, appendId: "1", expect: 0, at: 1, writer, named });
-    const { fence } = appended as { fence: number };
-    const lists = () => ["listing", "label", "word"].map((table) => db.prepare(`SELECT * FROM ${table}`).all());
-    const before = lists();
-    await store.append(key, { ...append, appendId: "2", expect: 1, at: 2, writer: { fence, ttlMs: 60_000 } });
-    expect(lists()).toEqual(before);
-    expect((await store.page("default", { limit: 1 }))[0]!.updatedAt).toBe(2);
-    db.close();
-  });
+  test.each(["running", "paused"] as const)(
+    "L4: an append that keeps a held thread %s writes no list, and its place is right once it is let go",
+    async (state) => {
+      const db = await openDatabase(":memory:");
+      const store = sqliteStore(db);
+      const key = { tenant: "default", threadId: "t" };
+      const append = { count: 1, body: "[]", release: false, agent: "a", state } as const;
+      const writer = { take: "me", ttlMs: 60_000 };
+      const named = { title: "T", labels: { env: "prod" } };
+      const appended = await store.append(key, { ...append, appendId: "1", expect: 0, at: 1, writer, named });
+      const { fence } = appended as { fence: number };
+      const lists = () =>
+        ["listing", "label", "word", "due"].map((table) => db.prepare(`SELECT * FROM ${table}`).all());
+      const before = lists();
+      await store.append(key, { ...append, appendId: "2", expect: 1, at: 2, writer: { fence, ttlMs: 60_000 } });
+      expect(lists()).toEqual(before);
+      await store.release(key, fence);
+      const listedAt = async () => (await store.page("default", { limit: 1 }))[0]!.updatedAt;
+      expect(await listedAt()).toBe(2);
+      const [listing] = lists();
+      const again = await store.append(key, { ...append, appendId: "3", expect: 2, at: 3, writer });
+      expect(lists()[0]).toEqual(listing);
+      await store.release(key, (again as { fence: number }).fence);
+      expect(await listedAt()).toBe(3);
+      db.close();
+    },
+  );
 });

@@ -1,6 +1,7 @@
 // The lists of a database. A thread's row in `listing` has the columns that lists show and are ordered by; `label` and `word` have
-// those that it is found by. An append of a running thread that keeps running changes none of them: each page that an append changes is
-// written to the disk twice. So running threads are read by their state, and put in the order of their own rows.
+// those that it is found by. An append that keeps the state of a thread that is held changes none of them: each page that an append
+// changes is written to the disk twice. So running threads are read by their state, and put in the order of their own rows; others have
+// the time at which they were last let go.
 //
 // A copy: a row that does not fit its checksum is shown as damaged, and the next append that changes it writes it anew.
 // Callers are in a transaction.
@@ -16,13 +17,14 @@ import type { Statements } from "./statements.ts";
 /** The pause of a thread that no append has listed: of an earlier release, or written by other means. */
 const UNLISTED = "?";
 
-/** Whether an append changes how its thread is listed. `before` is the state that it was in. */
-export function isMove(before: string | undefined, { state, listed, named }: Append): boolean {
-  return before !== "running" || state !== "running" || listed !== undefined || named !== undefined;
+/** Whether an append changes how its thread is listed. `before` is its row before that. */
+export function isMove(before: Row | undefined, { state, listed, named, release }: Append): boolean {
+  const isHeld = before !== undefined && before.owner !== null && !release;
+  return !isHeld || before.state !== state || listed !== undefined || named !== undefined;
 }
 
 /** Lists a thread as `append` leaves it; `row` is its row after that. */
-export function writeListing(sql: Statements, row: Row, append: Append): void {
+export function writeListing(sql: Statements, row: Row, append: Pick<Append, "state" | "listed" | "named">): void {
   const found = sql.listing.get(row.num) as ListingRow | undefined;
   const before = found !== undefined && fits(found) ? found : undefined;
   const { num: thread, tenant, id, updated_at: at, state, agent } = row;
@@ -39,6 +41,9 @@ export function writeListing(sql: Statements, row: Row, append: Append): void {
     labels: named === undefined ? (before?.labels ?? null) : toText(JSON.stringify(named.labels)),
     crc: 0,
   };
+  // Its time alone is written when the thread is let go.
+  const isOnlyLater = before !== undefined && before.crc === listingCrc({ ...listing, at: before.at });
+  if (row.owner !== null && isOnlyLater) return;
   if (before !== undefined) dropLabels(sql, before);
   if (before !== undefined && named !== undefined) dropWords(sql, before);
   const { pause, run, title, labels } = listing;
@@ -48,7 +53,10 @@ export function writeListing(sql: Statements, row: Row, append: Append): void {
   if (named !== undefined) for (const word of wordsOf(named)) sql.addWord.run(tenant, word, thread);
 }
 
-function standingOf(before: ListingRow | undefined, { listed, state }: Append): Pick<ListingRow, "pause" | "run"> {
+function standingOf(
+  before: ListingRow | undefined,
+  { listed, state }: Pick<Append, "listed" | "state">,
+): Pick<ListingRow, "pause" | "run"> {
   if (listed !== undefined) return { pause: listed.pauseType ?? null, run: textOrNull(listed.runId) };
   const { pause = UNLISTED, run = null } = before ?? {};
   if (pause === UNLISTED) return { pause, run };
@@ -313,9 +321,8 @@ export function statementFor(tenant: string, query: ThreadQuery, running: boolea
   if (pauseType !== undefined) add("l.pause = ?", pauseType === "unlisted" ? UNLISTED : pauseType);
   if (pauseType === "unlisted") add("l.state = 'paused'");
   if (agent !== undefined) add("l.agent = ?", toText(agent));
-  if (running) add("l.state = 'running'");
-  else if (state !== undefined) add("l.state = ?", state);
-  else add("l.state <> 'running'");
+  add(running ? "l.state = 'running'" : "l.state <> 'running'");
+  if (!running && state !== undefined) add("l.state = ?", state);
   if (after !== undefined) add(`(${at}, ${id}) < (?, ?)`, after.at, toText(after.id));
   values.push(limit);
   return [
@@ -354,7 +361,8 @@ function shownRow(found: PageRow, show: Show, running: boolean): ListedRow {
     return { threadId, ...none, updatedAt: at, damaged: true };
   }
   // Set one by one: to spread them takes as long as to read the row.
-  const listed: { -readonly [K in keyof ListedRow]: ListedRow[K] } = Object.assign(shown, { open });
+  const { at: updatedAt } = placeIn(found, running);
+  const listed: { -readonly [K in keyof ListedRow]: ListedRow[K] } = Object.assign(shown, { updatedAt, open });
   const named = namedOf(listing);
   if (named !== undefined) listed.named = named;
   const { pause, run } = listing;

@@ -76,7 +76,7 @@ const steps: readonly string[] = [
    ALTER TABLE request ADD COLUMN decided_at INTEGER;
    CREATE INDEX request_decided ON request (tenant, decided_at, id) WHERE decided_at IS NOT NULL;`,
   // When threads that can move are due, leases apart (due.ts). And the second index of open requests, in the order of the first,
-  // so that a page of them can be compared.
+  // so that a page of them can be compared. Running threads are listed by their state alone.
   `CREATE TABLE due (thread INTEGER PRIMARY KEY, at INTEGER NOT NULL);
    INSERT INTO due (thread, at) SELECT num, at FROM (SELECT num, CASE state WHEN 'running' THEN updated_at
        WHEN 'paused' THEN CASE WHEN answers > 0 THEN updated_at ELSE rest_due END
@@ -84,7 +84,11 @@ const steps: readonly string[] = [
        WHEN 'initialized' THEN CASE WHEN queued > 0 THEN updated_at END END AS at FROM thread) WHERE at IS NOT NULL;
    CREATE INDEX due_at ON due (at);
    DROP INDEX request_open_name;
-   CREATE INDEX request_open_again ON request (tenant, closed) WHERE closed IS NULL;`,
+   CREATE INDEX request_open_again ON request (tenant, closed) WHERE closed IS NULL;
+   DROP INDEX listing_at;
+   DROP INDEX listing_agent;
+   CREATE INDEX listing_at ON listing (tenant, at, id) WHERE state <> 'running';
+   CREATE INDEX listing_agent ON listing (tenant, agent, at, id) WHERE state <> 'running';`,
 ];
 
 const tables = [...steps.join("\n").matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => `'${name}'`).join(", ");

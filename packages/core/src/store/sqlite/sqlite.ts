@@ -43,7 +43,7 @@ import {
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
-import { readDue, writeDue } from "./due.ts";
+import { readDue, staysDue, writeDue } from "./due.ts";
 import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
@@ -322,8 +322,8 @@ class SqliteStore implements Store {
       isNew,
       known,
     );
-    const isUnderWay = before?.state === "running" && before.owner !== null && append.state === "running";
-    if (!isUnderWay || append.release) writeDue(this.#sql, saved, this.#clock.now(), true);
+    const now = this.#clock.now();
+    if (!staysDue(before, saved, now) || append.release) writeDue(this.#sql, saved, now, true);
     const large = body.length > BLOB_BYTES;
     const blob = large ? sha("sha256", body, "hex") : null;
     if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
@@ -335,7 +335,7 @@ class SqliteStore implements Store {
     if (append.raise !== undefined) raiseRequests(this.#sql, saved, append.raise);
     if (append.amend !== undefined) amendRequests(this.#sql, saved, append.amend);
     if (append.close !== undefined) closeRequests(this.#sql, saved, append);
-    if (isMove(before?.state, append)) writeListing(this.#sql, saved, append);
+    if (isMove(before, append)) writeListing(this.#sql, saved, append);
     if (append.remember !== undefined) {
       this.#rules = undefined;
       addRules(this.#sql, saved.tenant, append.remember);
@@ -398,7 +398,9 @@ class SqliteStore implements Store {
       this.#writing(() => {
         const row = this.#row(key);
         if (row?.fence !== fence) return;
-        writeDue(this.#sql, this.#save({ ...row, owner: null }), this.#clock.now(), true);
+        const saved = this.#save({ ...row, owner: null });
+        writeDue(this.#sql, saved, this.#clock.now(), true);
+        if (row.state !== "running") writeListing(this.#sql, saved, { state: row.state as SessionState });
       }),
     );
     this.#poll.changed(name(key), "append");
