@@ -48,6 +48,7 @@ export class OwnerWatch {
 
   #lookLater(lease?: Lease): void {
     const look = () => void this.#read(Number.MAX_SAFE_INTEGER, ({ row }) => this.saw(row));
+    this.#clock.clearTimeout(this.#timer);
     this.#timer = lookLater(this.#clock, lease, look);
   }
 
