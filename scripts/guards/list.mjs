@@ -254,10 +254,10 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   "calls left behind here are listed": ["[...(order.door.thread?.behind ?? [])]", "[] as string[]"],
   "a stop that was sent joins the stops of its segment": ["{ ...command, joins: true };\n", "command;\n"],
   "a stop that was sent and missed has the segment that it was sent to": [
-    "command.joins && taken.refused !== undefined ?",
-    "false ?",
+    "if (command.joins && taken.refused !== undefined)",
+    "if (false)",
   ],
-  "a stop does not wait for the end of a later segment": ["isStale(command.options, fact) }", "false }"],
+  "a stop does not wait for the end of a later segment": ["=> isStale(command.options, fact);", "=> false;"],
 });
 
 const atRest = inFile(`${runner}/decide/signal.ts`, stops, {

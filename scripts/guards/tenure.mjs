@@ -79,7 +79,7 @@ export const tenures = [
     ],
   }),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
-    "a wait ends with its owner": ["if (loaded?.row.lease === undefined || isOver", "if (isOver"],
+    "a wait ends with its owner": [" || loaded.row.lease === undefined) return", ") return"],
   }),
 ];
 
@@ -201,7 +201,7 @@ export const untried = [
     },
   ),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
-    "a wait ends with its command": ["|| isOver(loaded)) return true;", ") return true;"],
+    "a wait ends with its command": ["|| isOver(loaded) ||", "||"],
     "a wait ends with its signal": ["if (signal?.aborted || clock", "if (clock"],
     "a wait has a bound": ["|| clock.now() >= due) return false;", ") return false;"],
     "a signal wakes the wait": ['signal?.addEventListener("abort", news.wake);', ""],

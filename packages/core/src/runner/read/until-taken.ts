@@ -22,19 +22,21 @@ export interface Patience {
 
 /**
  * Waits until the command with this key is on record after `head`, until a fact after it `isOver`, or until no process has the
- * thread. Resolves to false if that took too long.
+ * thread. Resolves to the facts after `head`; to undefined if that took too long.
  */
-export function untilTaken(
+export async function untilTaken(
   setup: Setup,
   key: ThreadKey,
   command: string,
   head: number,
   { isOver = () => false, ...patience }: Patience & { readonly isOver?: (fact: Fact) => boolean },
-): Promise<boolean> {
-  const ends = (fact: Fact) => isTaken(fact, command) || isOver(fact);
-  return until(setup, key, head, patience, ({ lines }) =>
-    lines.some((line) => decode(key.threadId, line, () => null).some(ends)),
-  );
+): Promise<readonly Fact[] | undefined> {
+  let facts: readonly Fact[] = [];
+  const isDone = await until(setup, key, head, patience, ({ lines }) => {
+    facts = lines.flatMap((line) => decode(key.threadId, line, () => null));
+    return facts.some((fact) => isTaken(fact, command) || isOver(fact));
+  });
+  return isDone ? facts : undefined;
 }
 
 /** Waits until no process has the thread. Resolves to false if that took too long. */
@@ -62,7 +64,7 @@ async function until(
     for (;;) {
       // One load: its row and its lines are of one moment.
       const loaded = await loadThread(store, key, head);
-      if (loaded?.row.lease === undefined || isOver(loaded)) return true;
+      if (loaded === undefined || isOver(loaded) || loaded.row.lease === undefined) return true;
       if (signal?.aborted || clock.now() >= due) return false;
       await news.come(due - clock.now());
     }

@@ -8,13 +8,14 @@
 // 4. A stop that was sent, and that its owner did not read, is decided at rest: that append consumes the row, and fences the owner.
 
 import { belayError } from "../../error.ts";
+import type { CommandEvent, Fact } from "../../event.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
 import { folded } from "../../journal/fold.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Aim, aimedAt, isSignal, type SignalCommand, stopRow } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { read, type StopMail } from "../decide/mail.ts";
-import { bestOf, nothingStopped } from "../decide/receipt.ts";
+import { bestOf, nothingStopped, receiptIn } from "../decide/receipt.ts";
 import { isStale, refuseIfStale } from "../decide/stale.ts";
 import { endOf, loadThread } from "../read/read-facts.ts";
 import { untilFree, untilTaken } from "../read/until-taken.ts";
@@ -37,6 +38,8 @@ interface Order {
   aim?: Aim;
   /** The receipts of the work in this process that it has met. */
   readonly met: Promise<Receipt>[];
+  /** The head of the thread before it was sent. */
+  from?: number;
 }
 
 /** Applies a stop, a pause or a termination, wherever the thread is. Resolves to the receipt when that is on record. */
@@ -128,7 +131,7 @@ async function there(order: Order): Promise<Receipt | undefined> {
   const { setup, key } = door;
   const { store, clock } = setup;
   // Read in the tick of the call: the stop is for the present segment.
-  const loaded = await loadThread(store, key, isRead(order.command) ? undefined : "rest");
+  const loaded = await loadThread(store, key, order.command.id !== undefined ? undefined : "rest");
   if (loaded === undefined && door.thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
   const at: Aim = endOf(loaded) ?? {};
@@ -148,8 +151,13 @@ async function there(order: Order): Promise<Receipt | undefined> {
   // Sent before under the same id, for a segment that is over.
   else if (isStale(read<StopMail>(key, row), at)) return nothingAt(order, at);
   order.command = { ...command, joins: true };
-  await untilTaken(setup, key, command.key, head, { isOver: (fact) => isStale(command.options, fact) });
-  return undefined;
+  order.from ??= head;
+  const isOver = (fact: Fact) => isStale(command.options, fact);
+  const facts = (await untilTaken(setup, key, command.key, order.from, { isOver })) ?? [];
+  const own = facts.find((fact) => fact.type === "command" && fact.key === command.key) as CommandEvent | undefined;
+  // The session here shows it from now on.
+  await door.thread?.lookAgain();
+  return own && onRecord(order, own, facts);
 }
 
 /** Puts a stop with an id on record that joined another one when that was written, or nearly: it hits nothing that comes later. */
@@ -164,15 +172,15 @@ async function putOnRecord({ command }: Order, thread: LiveThread, { runId, segm
   await thread.startAtRest({ ...aimedAt(command, { runId, segment }), joins: true }).opening;
 }
 
-/** Returns the receipt of a stop that is on record. One that was sent is for the segment that it was sent to. */
-async function onRecord(order: Order, taken: Taken): Promise<Receipt> {
+/**
+ * Returns the receipt of a stop that is on record, from these facts of its segment, if there are some. One that was sent and
+ * missed is for the segment that it was sent to; a termination looks again.
+ */
+async function onRecord(order: Order, taken: Taken, facts?: readonly Fact[]): Promise<Receipt | undefined> {
   const { door, command } = order;
-  return command.joins && taken.refused !== undefined ? nothingAt(order, taken) : recorded(door, command, taken);
-}
-
-/** True if the command may be on record. The keys of others are read nowhere. */
-function isRead({ id, joins }: SignalCommand): boolean {
-  return id !== undefined || joins === true;
+  if (command.joins && taken.refused !== undefined)
+    return command.do === "terminate" ? undefined : nothingAt(order, taken);
+  return facts === undefined ? recorded(door, command, taken) : receiptIn(taken, facts);
 }
 
 /** Aims the stop at the first segment that it meets. */
@@ -187,10 +195,10 @@ function settled(
   order: Order,
   { runId, segment = 0, state }: Aim & { readonly state: string },
   stateNow: () => ThreadState,
-): Promise<Receipt> | undefined {
+): Promise<Receipt | undefined> | undefined {
   const { door, command } = order;
   if (command.do === "terminate") refuseIfStale(door.key.threadId, command.options, { runId, segment, state });
-  const taken = isRead(command) ? stateNow().taken?.get(command.key) : undefined;
+  const taken = command.id !== undefined ? stateNow().taken?.get(command.key) : undefined;
   return taken && onRecord(order, taken);
 }
 
