@@ -212,10 +212,19 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
 });
 
 const signals = inFile(`${runner}/thread/signal.ts`, stops, {
-  "a stop is aimed at what a tenure left": ["aim(order, tenure.state === undefined ? thread.standing : receipt);", ""],
-  "a stop is aimed at what it reads": ["const command = aim(order, at);", "const { command } = order;"],
-  "a stop keeps the aim of its tenure": ["aim(order, isAimed ? thread.standing : command.options);", ""],
-  "a stop is aimed at a run on record": [" || thread.standing.runId === undefined;", ";"],
+  "a stop is aimed at what a tenure left": [
+    "aimedAt(command, tenure.state === undefined ? thread.standing : receipt)",
+    "command",
+  ],
+  "a stop is aimed at what it reads": ["aimedAt(order.command, at)", "order.command"],
+  "a stop keeps the aim of its tenure": [
+    "const command = tenure.command as SignalCommand;",
+    "const { command } = order;",
+  ],
+  "a stop that was meant for another segment names the present one": [
+    "isNamed ? present : command.options",
+    "command.options",
+  ],
   "a stop after a resume is for its segment": [
     "tenure === undefined || isSignal(tenure.command) ?",
     "tenure === undefined ?",

@@ -33,9 +33,9 @@ const MOVED: ReadonlySet<string> = new Set(["THREAD_BUSY", "STORE_CONFLICT", "IN
 /** A stop on its way. */
 interface Order {
   readonly door: Door;
+  /** Aimed at the segment that it has met first, unless its caller named one. */
   command: SignalCommand;
-  /** The segment that it has met first. */
-  aim?: Aim;
+  readonly isNamed: boolean;
   /** The receipts of the work in this process that it has met. */
   readonly met: Promise<Receipt>[];
   /** The head of the thread before it was sent. */
@@ -44,7 +44,8 @@ interface Order {
 
 /** Applies a stop, a pause or a termination, wherever the thread is. Resolves to the receipt when that is on record. */
 export async function signal(door: Door, command: SignalCommand): Promise<Receipt> {
-  const order: Order = { door, command, met: [] };
+  const { runId, segment } = command.options;
+  const order: Order = { door, command, isNamed: runId !== undefined || segment !== undefined, met: [] };
   const ahead = command.do === "terminate" ? [] : door.ahead();
   if (ahead.length > 0) await letBegin(order, ahead);
   for (;;) {
@@ -95,7 +96,7 @@ async function underWay(order: Order, thread: LiveThread, tenure: Tenure): Promi
   if (isDone && receipt.accepted) await putOnRecord(order, thread, receipt);
   if (isDone) return receipt;
   order.met.push(stopped);
-  aim(order, tenure.state === undefined ? thread.standing : receipt);
+  order.command = aimedAt(command, tenure.state === undefined ? thread.standing : receipt);
   return undefined;
 }
 
@@ -110,12 +111,8 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   const opened = await tenure.opening;
   // A thread that was deleted may have been made again under the same name.
   if (thread.isGone && order.door.thread !== thread) return undefined;
-  const { options } = order.command;
   const command = tenure.command as SignalCommand;
   order.command = command;
-  // The segment that it met first, unless its caller named another one. The thread may have moved on since.
-  const isAimed = options.runId !== undefined || options.segment !== undefined || thread.standing.runId === undefined;
-  aim(order, isAimed ? thread.standing : command.options);
   if ("known" in opened) return onRecord(order, opened.known);
   // One that joins an earlier stop has the receipt of that.
   if ("facts" in opened) return command.joins ? undefined : tenure.receipt;
@@ -135,7 +132,8 @@ async function there(order: Order): Promise<Receipt | undefined> {
   if (loaded === undefined && door.thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
   const at: Aim = endOf(loaded) ?? {};
-  const command = aim(order, at);
+  const command = aimedAt(order.command, at);
+  order.command = command;
   const { state, head } = loaded.row;
   const known = settled(order, { ...at, state }, () => folded(key.threadId, loaded.lines));
   if (known !== undefined || door.thread?.isWriting) return known;
@@ -183,13 +181,6 @@ async function onRecord(order: Order, taken: Taken, facts?: readonly Fact[]): Pr
   return facts === undefined ? recorded(door, command, taken) : receiptIn(taken, facts);
 }
 
-/** Aims the stop at the first segment that it meets. */
-function aim(order: Order, { runId, segment }: Aim): SignalCommand {
-  if (runId !== undefined) order.aim ??= { runId, segment };
-  order.command = aimedAt(order.command, { runId, segment });
-  return order.command;
-}
-
 /** Returns the receipt of a stop that is on record. A termination for another segment than the present one is refused with STALE. */
 function settled(
   order: Order,
@@ -202,9 +193,9 @@ function settled(
   return taken && onRecord(order, taken);
 }
 
-/** The receipt of a stop that met nothing: in its segment, or in the present one. */
-function nothingAt(order: Order, at: Aim): Receipt {
-  const { runId, segment } = order.aim ?? at;
-  const late = [...(order.door.thread?.behind ?? [])];
+/** The receipt of a stop that met nothing: in the segment that it met first, or, if its caller named another one, in the present one. */
+function nothingAt({ door, command, isNamed }: Order, present: Aim): Receipt {
+  const { runId = present.runId, segment = present.segment } = isNamed ? present : command.options;
+  const late = [...(door.thread?.behind ?? [])];
   return { ...nothingStopped(runId, runId === undefined ? undefined : segment), late };
 }

@@ -475,7 +475,11 @@ export class Tenure {
   async #decide(state: ThreadState): Promise<readonly Fact[]> {
     if (!this.mayCallModel) this.#place = placeIn(state, this.#place);
     const { command } = this;
-    if (isSignal(command)) this.#asked = { ...this.#asked, command: aimedAt(command, this.#place) };
+    if (isSignal(command))
+      this.#asked = {
+        ...this.#asked,
+        command: aimedAt(command, { runId: state.run?.id, segment: state.run?.segment }),
+      };
     this.isAsking = true;
     const prepared = await this.#prepare(state);
     this.isAsking = false;
