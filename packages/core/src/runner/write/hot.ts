@@ -52,7 +52,7 @@ export class HotSession implements HotCode {
   readonly #places = new Map<string, Place>();
   #unwatch: (() => void) | undefined;
   /** The processes of dropped code: the promise of their end, and the call that forces it. */
-  readonly #leaving = new Map<Promise<unknown>, () => void>();
+  #leaving: readonly { readonly gone: Promise<unknown>; readonly force: () => void }[] = [];
   /** The head of the thread at the pause over which the code was kept. */
   #head = 0;
 
@@ -83,18 +83,19 @@ export class HotSession implements HotCode {
   }
 
   leaves(gone: Promise<unknown>, force: () => void): void {
-    this.#leaving.set(gone, force);
-    void gone.then(() => this.#leaving.delete(gone));
+    const leaving = { gone, force };
+    this.#leaving = [...this.#leaving, leaving];
+    void gone.then(() => (this.#leaving = this.#leaving.filter((each) => each !== leaving)));
   }
 
   /** Resolves when the processes of dropped code have ended. Undefined if there are none. */
   get gone(): Promise<unknown> | undefined {
-    return this.#leaving.size > 0 ? Promise.all(this.#leaving.keys()) : undefined;
+    return this.#leaving.length > 0 ? Promise.all(this.#leaving.map(({ gone }) => gone)) : undefined;
   }
 
   /** Ends the grace of dropped code. */
   force(): void {
-    for (const force of this.#leaving.values()) force();
+    for (const { force } of this.#leaving) force();
   }
 
   get isWaiting(): boolean {
