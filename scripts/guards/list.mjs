@@ -260,7 +260,7 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   "a thread that is busy is elsewhere": ['["THREAD_BUSY", "STORE', '["STORE'],
   "a joined stop is put on record": ["if (isDone && receipt.accepted) await putOnRecord(order, thread, receipt);", ""],
   "the first accepted receipt counts": ["return bestOf(order.met, found);", "return found;"],
-  "calls left behind here are listed": ["[...(order.door.thread?.behind ?? [])]", "[] as string[]"],
+  "calls left behind here are listed": ["[...(door.thread?.behind ?? [])]", "[] as string[]"],
   "a stop that was sent joins the stops of its segment": ["{ ...command, joins: true };\n", "command;\n"],
   "a stop that was sent and missed has the segment that it was sent to": [
     "if (command.joins && taken.refused !== undefined)",
