@@ -246,9 +246,9 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
-  async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
-    this.#sessions.refuseIfClosed();
+  answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     return answerRequest(this.#setup, id, given, options, async () => {
+      this.#sessions.refuseIfClosed();
       const threadId = await this.#setup.store.requestThread(this.#tenant, id);
       if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
       return this.#door(threadId);

@@ -153,9 +153,11 @@ export class LiveSession<Out = string> {
    * resume(), by runner.work(), or by itself if it has not paused yet. Rejects with an `ANSWER_` error if the answer does not
    * count; the request is then unchanged.
    */
-  async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
-    this.#thread.refuseIfClosed();
-    return answerRequest(this.#thread.setup, id, given, options, () => this.#door);
+  answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
+    return answerRequest(this.#thread.setup, id, given, options, () => {
+      this.#thread.refuseIfClosed();
+      return this.#door;
+    });
   }
 
   /** Issues a new handle on the present pause. The one before it becomes void. */
