@@ -60,7 +60,8 @@ export const tenures = [
     },
   ),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
-    "a wait ends with its owner": ["if (loaded?.row.lease === undefined || isOver", "if (isOver"],
+    "a wait ends with its owner": ["if (isFree || isOver", "if (isOver"],
+    "a wait does not end while this process has the thread": [" && !isHeldHere()", ""],
   }),
 ];
 

@@ -20,15 +20,20 @@ export interface Patience {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits until the command with this key is on record after `head`, or no process has the thread. Resolves to false if that took too long. */
+/**
+ * Waits until the command with this key is on record after `head`, or no process has the thread. Resolves to false if that took
+ * too long. While `isHeldHere()` is true, this process has the thread, also without a lease in the store: the append that ends
+ * its lease may be committed before its reply is here.
+ */
 export function untilTaken(
   setup: Setup,
   key: ThreadKey,
   command: string,
   head: number,
   patience: Patience = {},
+  isHeldHere: () => boolean = () => false,
 ): Promise<boolean> {
-  return until(setup, key, head, patience, (lines) => isTaken(key, lines, command));
+  return until(setup, key, head, patience, (lines) => isTaken(key, lines, command), isHeldHere);
 }
 
 /** Waits until no process has the thread. Resolves to false if that took too long. */
@@ -42,6 +47,7 @@ async function until(
   head: number,
   { waitMs = Number.POSITIVE_INFINITY, signal }: Patience,
   isOver: (lines: readonly Line[]) => boolean,
+  isHeldHere: () => boolean = () => false,
 ): Promise<boolean> {
   const news = watched(setup, key);
   const { clock, store } = setup;
@@ -51,7 +57,8 @@ async function until(
     for (;;) {
       // One load: its row and its lines are of one moment.
       const loaded = await loadThread(store, key, head);
-      if (loaded?.row.lease === undefined || isOver(loaded.lines)) return true;
+      const isFree = loaded === undefined || (loaded.row.lease === undefined && !isHeldHere());
+      if (isFree || isOver(loaded.lines)) return true;
       if (signal?.aborted || clock.now() >= due) return false;
       await news.come(due - clock.now());
     }
