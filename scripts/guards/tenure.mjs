@@ -79,7 +79,8 @@ export const tenures = [
     ],
   }),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
-    "a wait ends with its owner": [" || loaded.row.lease === undefined) return", ") return"],
+    "a wait ends with its owner": ["loaded.row.lease === undefined && !isHeldHere()", "false"],
+    "a wait does not end while this process has the thread": [" && !isHeldHere()", ""],
   }),
 ];
 
@@ -201,7 +202,7 @@ export const untried = [
     },
   ),
   ...inFile(`${runner}/read/until-taken.ts`, ["thread/door"], {
-    "a wait ends with its command": ["|| isOver(loaded) ||", "||"],
+    "a wait ends with its command": ["|| isOver(loaded)) return", ") return"],
     "a wait ends with its signal": ["if (signal?.aborted || clock", "if (clock"],
     "a wait has a bound": ["|| clock.now() >= due) return false;", ") return false;"],
     "a signal wakes the wait": ['signal?.addEventListener("abort", news.wake);', ""],

@@ -95,32 +95,38 @@ function callProblems({ calls, path }: Scope, { group }: AgentView, shown: reado
   });
 }
 
-/** The words that a model reads stand for a result: both ways to say it, because calls closed by new input leave out edits. */
-type Told = Message | readonly [Message, Message];
+/**
+ * A message, with the ways to say each of its parts. The words that a model reads stand for a result, and there are two ways to
+ * say it: a call that new input closed leaves out its edits. One message may have results of both kinds.
+ */
+interface Told {
+  readonly message: Message;
+  readonly ways: readonly (readonly Part[])[];
+}
 
 function toldMessage(message: Message, calls: readonly CallView[]): Told {
   if (message.id.endsWith(".late") && message.role === "user" && message.parts[0]?.type === "result") {
     const { id, outcome, output } = message.parts[0];
-    return { ...message, parts: [{ type: "text", text: lateNote(id, outcome, output) }] };
+    return { message, ways: [[{ type: "text", text: lateNote(id, outcome, output) }]] };
   }
-  if (message.role !== "tool") return message;
-  const words = (edits: boolean) => (part: Part) => {
-    if (part.type !== "result") return part;
+  const ways = message.parts.map((part) => {
+    if (message.role !== "tool" || part.type !== "result") return [part];
     const call = calls.findLast(({ id }) => id === part.id);
-    const { ranArgs, changedBy } = edits && call !== undefined ? call : {};
-    return resultPart(call ?? part, part.outcome, part.output, ranArgs, changedBy);
-  };
-  return [
-    { ...message, parts: message.parts.map(words(true)) },
-    { ...message, parts: message.parts.map(words(false)) },
-  ];
+    const { outcome, output } = part;
+    const words = resultPart(call ?? part, outcome, output);
+    return call === undefined ? [words] : [words, resultPart(call, outcome, output, call.ranArgs, call.changedBy)];
+  });
+  return { message, ways };
 }
 
 function isSame(told: readonly Told[], known: readonly Message[]): boolean {
   if (told.length !== known.length) return false;
-  return told.every((each, i) =>
-    (Array.isArray(each) ? (each as readonly Message[]) : [each as Message]).some((one) => isAlike(one, known[i])),
-  );
+  return known.every(({ parts, ...rest }, i) => {
+    const { message, ways } = told[i]!;
+    const { parts: _parts, ...shown } = message;
+    if (parts.length !== ways.length || !isAlike(shown, rest)) return false;
+    return parts.every((part, j) => ways[j]!.some((way) => isAlike(way, part)));
+  });
 }
 
 /** As JSON. Most are equal as they are, which costs less to see. */

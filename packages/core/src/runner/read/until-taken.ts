@@ -20,6 +20,16 @@ export interface Patience {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface Wait extends Patience {
+  /** True for a fact that ends the wait as the command does. */
+  readonly isOver?: (fact: Fact) => boolean;
+  /**
+   * True while this process has the thread. The store may show no lease then: the append that returns it may be committed before
+   * its reply is here.
+   */
+  readonly isHeldHere?: () => boolean;
+}
+
 /**
  * Waits until the command with this key is on record after `head`, until a fact after it `isOver`, or until no process has the
  * thread. Resolves to the facts after `head`; to undefined if that took too long.
@@ -29,13 +39,14 @@ export async function untilTaken(
   key: ThreadKey,
   command: string,
   head: number,
-  { isOver = () => false, ...patience }: Patience & { readonly isOver?: (fact: Fact) => boolean },
+  { isOver = () => false, isHeldHere, ...patience }: Wait,
 ): Promise<readonly Fact[] | undefined> {
   let facts: readonly Fact[] = [];
-  const isDone = await until(setup, key, head, patience, ({ lines }) => {
+  const isTakenIn = ({ lines }: Loaded) => {
     facts = lines.flatMap((line) => decode(key.threadId, line, () => null));
     return facts.some((fact) => isTaken(fact, command) || isOver(fact));
-  });
+  };
+  const isDone = await until(setup, key, head, patience, isTakenIn, isHeldHere);
   return isDone ? facts : undefined;
 }
 
@@ -55,6 +66,7 @@ async function until(
   head: number,
   { waitMs = Number.POSITIVE_INFINITY, signal }: Patience,
   isOver: (loaded: Loaded) => boolean,
+  isHeldHere = () => false,
 ): Promise<boolean> {
   const news = watched(setup, key);
   const { clock, store } = setup;
@@ -64,7 +76,8 @@ async function until(
     for (;;) {
       // One load: its row and its lines are of one moment.
       const loaded = await loadThread(store, key, head);
-      if (loaded === undefined || isOver(loaded) || loaded.row.lease === undefined) return true;
+      if (loaded === undefined || isOver(loaded)) return true;
+      if (loaded.row.lease === undefined && !isHeldHere()) return true;
       if (signal?.aborted || clock.now() >= due) return false;
       await news.come(due - clock.now());
     }

@@ -19,7 +19,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { approve, createRunner, END, graph, jsonSchema, reject, START, type Store, tool } from "../../index.ts";
 import { reached } from "../../testing/index.ts";
-import { answerCommand } from "../decide/command.ts";
+import { answerCommand, rowOf } from "../decide/command.ts";
 import { doorOf } from "./door.ts";
 import { submit } from "./submit.ts";
 
@@ -429,6 +429,37 @@ describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
     await kit.session.label({ labels: { by: "the second" } });
     expect(isFirst).toBe(false);
     expect(await kit.runner.look("thread")).toMatchObject({ title: "faster", labels: { by: "the second" } });
+  });
+
+  test("V1: a sent answer waits for the tenure here, also while the lease is returned", async () => {
+    const made = await make();
+    const [returned, reply] = [gate(), gate()];
+    let loads = 0;
+    const store = wrapStore(made, {
+      async release(thread, fence) {
+        await made.release(thread, fence);
+        returned.open();
+        await reply.opened;
+      },
+      async load(thread, after) {
+        loads += 1;
+        // Rounds that do not wait stop the event loop: no timeout would end this test.
+        if (loads > 100) throw new Error("the store is read again and again");
+        return made.load(thread, after);
+      },
+    });
+    const { kit, ran, end } = await callRuns(store);
+    end.open();
+    await returned.opened;
+    expect((await made.load(key))?.row.lease).toBeUndefined();
+    const command = answerCommand(requestOf(kit, "a").id, approve(), "second", "fresh");
+    await made.send(key, rowOf(command, 0));
+    loads = 0;
+    const answered = submit(doorOf(threadOf(kit.session)), command, {}, true);
+    await settle();
+    reply.open();
+    await answered;
+    await until(() => ran.length === 1);
   });
 
   test("G1: a terminated thread takes no breakpoint", async () => {

@@ -75,8 +75,11 @@ async function apply<C extends Command>(
       sent = true;
     }
     if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);
-    // Taken, or free again: the next round sees which. A row that is gone was consumed.
-    if (await untilTaken(setup, key, command.key, state.head, { signal, waitMs: due - clock.now() })) continue;
+    // Taken, or free again: the next round sees which. A row that is gone was consumed. A tenure of this process takes the row by
+    // itself: rounds that did not wait for it would follow each other without end, and stop the event loop.
+    const isHeldHere = () => door.thread?.tenure?.readsRows === true;
+    const wait = { signal, waitMs: due - clock.now(), isHeldHere };
+    if (await untilTaken(setup, key, command.key, state.head, wait)) continue;
     signal?.throwIfAborted();
     if (!isSent && !(await store.withdraw(key, command.key))) {
       const last = (await read(door)).state.taken?.get(command.key);
