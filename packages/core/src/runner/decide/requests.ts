@@ -173,7 +173,7 @@ function restAfter(
   const begun = [...calling.map(({ callsSeq }) => callsSeq), ...asking.map(({ raised }) => raised)];
   // An answered call may read the shared values, which any line may set.
   const readsValues = state.values !== undefined || facts.some(setsValues);
-  // What the facts themselves begin is in the line after the head.
+  // A call that these facts begin is in the line after the head.
   const from = readsValues ? 1 : Math.min(state.head + 1, ...begun);
   const open = openRequests(state).filter(({ id }) => !close.includes(id));
   const times = [...open, ...raise].map(({ expiresAt }) => expiresAt);

@@ -1,19 +1,26 @@
 import { eachStore, factsOf, gate, heldStore, listen, openKit, paying, pays, toolOf, until } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
+/** Holds the append that pauses a run and returns its lease, until `go` is opened. */
+function holdPause(inner: Store) {
+  const [closing, go] = [gate(), gate()];
+  const store = heldStore(inner, {
+    before: async (_, { state, release }) => {
+      if (state !== "paused" || !release) return;
+      closing.open();
+      await go.opened;
+    },
+  });
+  return { store, closing, go };
+}
+
 describe.each(eachStore)("a stop from another runner that joins one, on $name", ({ make }) => {
   it("S2: a stop that joined another one, which was being appended, is on record, too, and sent again hits nothing later", async () => {
-    const [closing, go] = [gate(), gate()];
     const inner = await make();
-    const store = heldStore(inner, {
-      before: async (_, { state, release }) => {
-        if (state !== "paused" || !release) return;
-        closing.open();
-        await go.opened;
-      },
-    });
+    const { store, closing, go } = holdPause(inner);
     const owner = await openKit(
       [
         [{ text: "half" }, { stall: true }],
@@ -44,15 +51,8 @@ describe.each(eachStore)("a stop from another runner that joins one, on $name", 
   });
 
   it("S9: a stop that meets one which keeps requests, as that is being appended, withdraws them from its pause", async () => {
-    const [closing, go] = [gate(), gate()];
     const inner = await make();
-    const store = heldStore(inner, {
-      before: async (_, { state, release }) => {
-        if (state !== "paused" || !release) return;
-        closing.open();
-        await go.opened;
-      },
-    });
+    const { store, closing, go } = holdPause(inner);
     const begun = gate();
     const stuck = toolOf("stuck", () => {
       begun.open();
