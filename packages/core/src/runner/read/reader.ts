@@ -177,9 +177,11 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       throw error;
     }
     // Merged with the live events that arrived meanwhile, which have drafts between the facts. A fact that is there twice is
-    // handed out once.
+    // handed out once. A draft of another process may come before the fact that it follows: that fact goes first. Else the
+    // reader would look for it again at once, without end, and each look would lengthen the queue.
     const live = this.#queue.slice(this.#next);
-    const first = live.find((event) => isFact(event) && event.seq > cursor)?.seq ?? Number.POSITIVE_INFINITY;
+    const ahead = live.find((event) => event.seq > cursor);
+    const first = ahead === undefined ? Number.POSITIVE_INFINITY : isFact(ahead) ? ahead.seq : ahead.seq + 1;
     const after = facts.findIndex(({ seq }) => seq >= first);
     this.#queue = after === -1 ? [...facts, ...live] : [...facts.slice(0, after), ...live, ...facts.slice(after)];
     this.#next = 0;
