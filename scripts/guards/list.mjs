@@ -234,7 +234,6 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
     "return;",
   ],
   "a resume ahead begins first": ["if (ahead.length > 0) await letBegin(order, ahead);", ""],
-  "answered calls end at once": ["if (stopped !== undefined) met.push(stopped);", ""],
   "a stop does not wait for ever": ["Promise.race([begun, late])", "Promise.race([begun])"],
   "a stop for another segment misses": ["if (isStale(command.options, at)) return", "if (false) return"],
   "a termination for another segment is refused": [
@@ -259,8 +258,10 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
   ],
   "a thread that is busy is elsewhere": ['["THREAD_BUSY", "STORE', '["STORE'],
   "a joined stop is put on record": ["if (isDone && receipt.accepted) await putOnRecord(order, thread, receipt);", ""],
-  "the first accepted receipt counts": ["return bestOf(order.met, found);", "return found;"],
-  "calls left behind here are listed": ["[...(door.thread?.behind ?? [])]", "[] as string[]"],
+  "calls left behind here are listed": [
+    "door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? []",
+    "[] as string[]",
+  ],
   "a stop that was sent joins the stops of its segment": ["{ ...command, joins: true };\n", "command;\n"],
   "a stop that was sent and missed has the segment that it was sent to": [
     "if (command.joins && taken.refused !== undefined)",
@@ -367,6 +368,10 @@ export const unproved = [
       "",
     ],
     "a tenure reads its rows itself": ["if (sent && tenure.readsRows)", "if (false)"],
+  }),
+  ...inFile(`${runner}/thread/signal.ts`, [], {
+    "the receipt of answered calls counts": ["if (stopped !== undefined) met.push(stopped);", ""],
+    "the first accepted receipt counts": ["await bestOf(order.met, found)", "found"],
   }),
   ...inFile(`${runner}/thread/tenure.ts`, [], {
     "a tenure that ends takes nothing": ["drive === undefined || this.#closing || this.#over", "drive === undefined"],

@@ -101,7 +101,10 @@ async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
       return false;
     }
     witness.note(`  ${threadId} goes on: ${result.status} ${result.status === "failed" ? result.error.code : ""}`);
-    if (result.status !== "failed" || FAILURES.has(result.error.code)) continue;
+    if (result.status !== "failed") continue;
+    // The value that a call gave to exit() is on record: only a new run can end in another way.
+    if (result.error.message.includes("a call ended the run with a value of another shape")) return false;
+    if (FAILURES.has(result.error.code)) continue;
     // A person rejected a request in code that does not expect it, or the code had been different.
     if (result.error.code !== "REQUEST_REJECTED" && !(life.diverges && result.error.code === "REPLAY_DIVERGED")) {
       witness.problem(`${threadId} cannot go on: ${result.error.code} ${result.error.message}`);

@@ -52,7 +52,11 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
     const { thread } = door;
     const isHere = thread !== undefined && (thread.isWriting || !thread.isElsewhere);
     const found = (isHere ? await here(order, thread) : undefined) ?? (await there(order));
-    if (found !== undefined) return bestOf(order.met, found);
+    if (found === undefined) continue;
+    const receipt = await bestOf(order.met, found);
+    // Calls that were left behind in other segments still run, too.
+    const late = door.thread?.behind.filter((id) => !receipt.late.includes(id)) ?? [];
+    return late.length === 0 ? receipt : { ...receipt, late: [...receipt.late, ...late] };
   }
 }
 
@@ -194,8 +198,7 @@ function settled(
 }
 
 /** The receipt of a stop that met nothing: in the segment that it met first, or, if its caller named another one, in the present one. */
-function nothingAt({ door, command, isNamed }: Order, present: Aim): Receipt {
+function nothingAt({ command, isNamed }: Order, present: Aim): Receipt {
   const { runId = present.runId, segment = present.segment } = isNamed ? present : command.options;
-  const late = [...(door.thread?.behind ?? [])];
-  return { ...nothingStopped(runId, runId === undefined ? undefined : segment), late };
+  return nothingStopped(runId, runId === undefined ? undefined : segment);
 }
