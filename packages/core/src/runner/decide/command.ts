@@ -47,7 +47,7 @@ export type SignalCommand = Base & {
    * True if it has met its segment at work, and is not on record yet, as that of every row. If the segment has ended since, it
    * is one of the stops that ended it.
    */
-  readonly joins?: true;
+  readonly joins?: boolean;
 };
 
 /** An input that was read. */

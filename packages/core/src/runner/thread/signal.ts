@@ -121,6 +121,8 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   // One that joins an earlier stop has the receipt of that.
   if ("facts" in opened) return command.joins ? undefined : tenure.receipt;
   const { code } = opened.refusal;
+  // The row is gone. If it was consumed, the next look finds the stop on record; if it was lost, there is no row to wait for.
+  if (code === "INPUT_WITHDRAWN") order.command = { ...command, joins: false };
   if (MOVED.has(code)) return undefined;
   if (code === "INVALID_STATE" && command.do !== "terminate") return nothingAt(order, thread.standing);
   throw opened.refusal;
