@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { factsOf, history, openDatabase, openKit } from "@belay/testkit";
+import { factsOf, gate, history, openDatabase, openKit } from "@belay/testkit";
 import { bundlePrograms, startChild } from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
@@ -49,13 +49,15 @@ describe("a full disk", () => {
     const db = await openDatabase(file);
     const { clock, skip } = movable();
     const ran: string[] = [];
+    const full = gate();
     const grow = tool({
       name: "grow",
       description: "",
       input: jsonSchema({ type: "object" }),
       readOnly: true,
-      execute: (_, ctx) => {
+      execute: async (_, ctx) => {
         ran.push(ctx.address);
+        await full.opened;
         return large;
       },
     });
@@ -68,6 +70,7 @@ describe("a full disk", () => {
     const heard = kit.session.events()[Symbol.asyncIterator]();
     for (;;) if ((await heard.next()).value?.type === "message") break;
     fillUp(db);
+    full.open();
     expect(await run.result).toMatchObject({ status: "failed", error: { code: "STORE_FULL" } });
     const written = await factsOf(store);
     expect(written.at(-1)?.type).toBe("tool-start");
