@@ -63,14 +63,14 @@ export const tenures = [
     },
   ),
   ...inFile(`${runner}/thread/tenure.ts`, ["thread/stood-still"], {
-    "nothing runs before the lease is known to be valid": ["await this.#drive!.writer.alone(() => []);", ""],
+    "nothing runs before the lease is known to be valid": ["if (!writer.isHeld) await writer.alone(() => []);", ""],
   }),
   ...inFile(`${runner}/write/writer.ts`, ["thread/stood-still"], {
-    "no caller resumes after the lease has ended": ["mailbox === undefined && this.#isHeld)", "mailbox === undefined)"],
+    "no caller resumes after the lease has ended": ["mailbox === undefined && this.isHeld)", "mailbox === undefined)"],
     "the lease is valid after the rows were read": ["unread = undefined;", "return this.#wake(batch);"],
     "the lease is valid after a renewal": [
-      "if (!this.#isHeld) {",
-      "if (!this.#isHeld && this.#provedAt === this.appendedAt) {",
+      "if (!this.isHeld) {",
+      "if (!this.isHeld && this.#provedAt === this.appendedAt) {",
     ],
     "a clock that was set back proves nothing": ["age >= 0 && ", ""],
     "no code gets a decision after the lease has ended": [

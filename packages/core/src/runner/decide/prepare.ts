@@ -45,7 +45,10 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
     return done;
   };
   const afterHooks = (inputs: Inputs) => {
-    hooked ??= ask(inputsAfterHooks(preparer, place, inputs, signal));
+    if (hooked !== undefined) return hooked;
+    const asked = inputsAfterHooks(preparer, place, inputs, signal);
+    if (asked === undefined) return inputs;
+    hooked = ask(asked);
     return hooked;
   };
   return async (state) => {
@@ -88,7 +91,7 @@ async function prepareResume(
   state: ThreadState,
   command: ResumeCommand,
   ask: Ask,
-  afterHooks: (inputs: Inputs) => Promise<Inputs>,
+  afterHooks: (inputs: Inputs) => Inputs | Promise<Inputs>,
 ): Promise<Prepared> {
   const answers: (readonly [string, Answer])[] = [];
   for (const [id, answer] of command.answers) {

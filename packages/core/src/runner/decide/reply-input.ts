@@ -17,23 +17,25 @@ export interface ReplyHost {
   readonly deps: unknown;
 }
 
-/** Returns the input as the hooks leave it. */
-export async function inputsAfterHooks(
+/** Returns the input as the hooks leave it; undefined if there is no hook. */
+export function inputsAfterHooks(
   { agent, setup, deps }: ReplyHost,
   place: FramePlace,
   inputs: Inputs,
   signal: StopSignal,
-): Promise<Inputs> {
-  if (inputs.length === 0) return inputs;
+): Promise<Inputs> | undefined {
   const at = { place, signal, clock: setup.clock, deps, desk: setup };
-  let given: ReplyInput | undefined;
+  const asked = inputs.length === 0 ? undefined : inputAfterHooks(agent, at, { messages: inputs });
+  return asked && given(at, asked, setup.maxBytes);
+}
+
+async function given(at: HookHost, asked: Promise<ReplyInput>, most: number): Promise<Inputs> {
   try {
-    given = await inputAfterHooks(agent, at, { messages: inputs });
+    return readGiven(at, await asked, most);
   } catch (error) {
     // The hook threw because of the stop.
-    throw signal.stop !== undefined && error instanceof BelayError ? stopped(signal) : error;
+    throw at.signal.stop !== undefined && error instanceof BelayError ? stopped(at.signal) : error;
   }
-  return given === undefined ? inputs : readGiven(at, given, setup.maxBytes);
 }
 
 /** Checks the input that a hook returned by the rules for callers. The error names the hook, not the caller. */

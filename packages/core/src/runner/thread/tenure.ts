@@ -193,7 +193,8 @@ export class Tenure {
     }
     if (isSignal(this.command)) return this.#rest(state);
     // Nothing runs before the lease is known to be valid: the answer of the store may have come late.
-    await this.#drive!.writer.alone(() => []);
+    const { writer } = this.#drive!;
+    if (!writer.isHeld) await writer.alone(() => []);
     let ended = await this.#runToEnd(state);
     let said: readonly Fact[] = [];
     const speakers = this.#speakers(ended, state);

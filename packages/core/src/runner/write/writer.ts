@@ -227,7 +227,7 @@ export class Writer {
 
   /** Resumes the callers of a batch. First renews a lease that may have ended, and reads the commands in `mailbox`. */
   #resume(batch: readonly Waiting[], mailbox: Mailbox | undefined): void {
-    if (mailbox === undefined && this.#isHeld) this.#wake(batch);
+    if (mailbox === undefined && this.isHeld) this.#wake(batch);
     else this.#askFirst(batch, mailbox).then(undefined, this.broke);
   }
 
@@ -239,7 +239,7 @@ export class Writer {
     const { threadId } = this.#host.key;
     let unread = mailbox;
     while (!this.#over) {
-      if (!this.#isHeld) {
+      if (!this.isHeld) {
         if (!(await this.renew())) throw belayError("FENCED", { threadId, owner: undefined });
       } else if (unread !== undefined) {
         await unread.look();
@@ -251,7 +251,7 @@ export class Writer {
   }
 
   /** True while the lease is valid, by the clock of this process. A clock that was set back proves nothing. */
-  get #isHeld(): boolean {
+  get isHeld(): boolean {
     const age = this.#host.setup.clock.now() - this.#provedAt;
     return age >= 0 && age < this.#host.setup.leaseTtlMs;
   }
