@@ -233,7 +233,7 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
     "await (isSignal(tenure.command) ? tenure.over : tenure.opening);",
     "return;",
   ],
-  "a resume ahead begins first": ["if (ahead.length > 0) await letBegin(order, ahead);", ""],
+  "a resume ahead begins first": ["if (ahead.length > 0 && isForNext(command, door.thread)) await", "if (false) await"],
   "a stop does not wait for ever": ["Promise.race([begun, late])", "Promise.race([begun])"],
   "a stop for another segment misses": ["if (isStale(command.options, at)) return", "if (false) return"],
   "a termination for another segment is refused": [

@@ -47,7 +47,8 @@ export async function signal(door: Door, command: SignalCommand): Promise<Receip
   const { runId, segment } = command.options;
   const order: Order = { door, command, isNamed: runId !== undefined || segment !== undefined, met: [] };
   const ahead = command.do === "terminate" ? [] : door.ahead();
-  if (ahead.length > 0) await letBegin(order, ahead);
+  // Without a wait, if a run is to be stopped: its signal is set in this tick (S1).
+  if (ahead.length > 0 && isForNext(command, door.thread)) await letBegin(order, ahead);
   for (;;) {
     const { thread } = door;
     const isHere = thread !== undefined && (thread.isWriting || !thread.isElsewhere);
@@ -67,8 +68,7 @@ async function letBegin({ door, command, met }: Order, ahead: readonly Promise<v
   const late = new Promise<"late">((resolve) => (timer = clock.setTimeout(() => resolve("late"), BEGIN_MS)));
   for (const begun of ahead) {
     const { thread } = door;
-    const isAimed = thread !== undefined && command.options.segment === thread.standing.segment;
-    if (isAimed || thread?.running !== undefined) break;
+    if (!isForNext(command, thread)) break;
     // Answered calls end at once. An earlier stop is for the segment before.
     const tenure = command.do === "stop" ? thread?.tenure : undefined;
     const stopped = tenure === undefined || isSignal(tenure.command) ? undefined : tenure.stop(command);
@@ -76,6 +76,11 @@ async function letBegin({ door, command, met }: Order, ahead: readonly Promise<v
     if ((await Promise.race([begun, late])) === "late") break;
   }
   clock.clearTimeout(timer);
+}
+
+/** True if a run or a resume ahead of the stop would begin the segment that the stop is for. */
+function isForNext({ options }: SignalCommand, thread: LiveThread | undefined): boolean {
+  return thread === undefined || (thread.running === undefined && options.segment !== thread.standing.segment);
 }
 
 /** Stops the thread in this process. Resolves to undefined if it has to be looked at in the store. */
