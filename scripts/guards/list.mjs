@@ -234,6 +234,10 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
     "return;",
   ],
   "a resume ahead begins first": ["if (ahead.length > 0 && isForNext(command, door.thread)) await", "if (false) await"],
+  "a running thread is stopped at once": [
+    "if (ahead.length > 0 && isForNext(command, door.thread)) await",
+    "if (ahead.length > 0) await",
+  ],
   "a stop does not wait for ever": ["Promise.race([begun, late])", "Promise.race([begun])"],
   "a stop for another segment misses": ["if (isStale(command.options, at)) return", "if (false) return"],
   "a termination for another segment is refused": [

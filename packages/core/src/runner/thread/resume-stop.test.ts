@@ -3,6 +3,7 @@ import {
   faultyStore,
   history,
   type KitOptions,
+  listen,
   openKit,
   paying,
   pays,
@@ -11,7 +12,7 @@ import {
 } from "@belay/testkit";
 import { World } from "@belay/testkit/world";
 import { describe, expect, it, test } from "vitest";
-import type { Handle, Store } from "../../index.ts";
+import type { Handle, Model, Store } from "../../index.ts";
 import { fakeClock } from "../../testing/index.ts";
 
 /** A thread that waits for an approval, on a store that takes its time, and the handle of its pause. */
@@ -124,6 +125,26 @@ describe.each(eachStore)("a stop during a resume by a handle, on $name", ({ make
     await clock.advance(1_000);
     expect(await receipt).toMatchObject({ accepted: true, segment: 1 });
   });
+});
+
+test("S1: a stop of a running thread sets its signal at once beside a resume that was asked for and has not begun", async () => {
+  let signal: AbortSignal | undefined;
+  const heeds: Model = {
+    id: "heeds",
+    async *stream(_, { signal: given }) {
+      signal = given;
+      yield { type: "text", text: "on" };
+      await new Promise((resolve) => given.addEventListener("abort", resolve));
+    },
+  };
+  const { runner, session } = await openKit(heeds);
+  const run = session.run("go");
+  await listen(run).until(({ type }) => type === "text-delta");
+  const resumed = runner.resume("thread");
+  const receipt = session.interrupt();
+  expect(signal?.aborted).toBe(true);
+  await expect(resumed).rejects.toMatchObject({ code: "ALREADY_RUNNING" });
+  expect(await receipt).toMatchObject({ accepted: true, segment: 1, partialText: "on" });
 });
 
 test("S1, Q3: also if an answer is on its way before both of them", async () => {
