@@ -43,7 +43,7 @@ function program(texts: Texts): Command {
     .version(version(), "-V, --version", usage.version)
     .action(async (words: string[], options) => {
       const prompt = words.length === 0 ? undefined : words.join(" ");
-      if (prompt !== undefined && options.print === undefined && looksLikeCommand(prompt)) unknownCommand(root, prompt);
+      if (options.print === undefined) refuseMistyped(root, words);
       const { start } = await import("./start.ts");
       const { data, ...rest } = { ...shared(root), ...options };
       process.exitCode = await start({ ...rest, prompt, ...(data !== undefined && { dataFolder: data }) });
@@ -264,15 +264,30 @@ async function command(root: Command, work: (io: CommandIo) => Promise<number>):
   process.exitCode = await work({ stdout, stderr, columns, texts: textsFor(shared(root).lang) });
 }
 
-function unknownCommand(root: Command, word: string): never {
+/**
+ * Refuses a command that does not exist: one word alone, or the name of a command with a slip in it before other words. As a
+ * prompt, a mistyped `interrupt` would stop nothing, and ask a model.
+ */
+function refuseMistyped(root: Command, [word, ...more]: readonly string[]): void {
+  if (word === undefined || !looksLikeCommand(word)) return;
   const names = root.commands.map((each) => each.name());
-  const near = names.find((name) => name.startsWith(word.slice(0, 3)) || distance(name, word) <= 2);
+  const near =
+    more.length > 0
+      ? names.find((name) => isSlipOf(word, name))
+      : names.find((name) => name.startsWith(word.slice(0, 3)) || distance(name, word) <= 2);
+  if (more.length > 0 && near === undefined) return;
   throw problem("COMMAND_UNKNOWN", { command: word, commands: names.join(", "), near });
 }
 
 /** Returns whether the text is one word in Latin letters; a sentence in Chinese has no blanks either. */
 function looksLikeCommand(prompt: string): boolean {
   return /^[!-~]+$/.test(prompt);
+}
+
+/** Returns whether a word is a name with one wrong letter, or with its letters in another order. Short names are like many words. */
+function isSlipOf(word: string, name: string): boolean {
+  const letters = (text: string) => [...text].sort().join("");
+  return name.length >= 5 && (distance(name, word) === 1 || (word !== name && letters(word) === letters(name)));
 }
 
 /** Returns the number of letters that differ. */

@@ -137,6 +137,8 @@ describe("how it ends", () => {
       [["--colour"], "unknown option '--colour'"],
       [["--contniue"], "(Did you mean --continue?)"],
       [["thraeds"], "Did you mean threads?"],
+      [["interupt", "mwo4uxml"], "Did you mean interrupt?"],
+      [["anwser", "mwo4uxml", "yes"], "Did you mean answer?"],
       [["log"], "missing required argument 'thread'"],
       [["-p", "x", "--output-format", "xml"], "Allowed choices are text, json, stream-json"],
       [["-p", "x", "--model", "gpt-9"], "There is no provider for the model"],

@@ -507,7 +507,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     COMMAND_UNKNOWN: {
       message: (d: { command: string; commands: string; near: string | undefined }) =>
         `There is no command ${JSON.stringify(d.command)}. ${d.near === undefined ? `The commands are ${d.commands}.` : `Did you mean ${d.near}?`}`,
-      hint: "A prompt of one word goes with -p. See belay --help.",
+      hint: "A prompt of one word goes with -p, one of several in quotes. See belay --help.",
     },
     CONFIG_INVALID: {
       message: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}.`,

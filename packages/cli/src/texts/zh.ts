@@ -534,7 +534,7 @@ export const zh: Texts = {
     COMMAND_UNKNOWN: {
       message: (d) =>
         `没有命令 ${JSON.stringify(d.command)}。${d.near === undefined ? `命令有：${d.commands}。` : `是否想用 ${d.near}？`}`,
-      hint: "只有一个英文单词的提示请用 -p。参见 belay --help。",
+      hint: "只有一个英文单词的提示请用 -p；多个单词的提示请加引号。参见 belay --help。",
     },
     CONFIG_INVALID: {
       message: (d) => `${d.file} 无法使用：${d.problem}。`,
