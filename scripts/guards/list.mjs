@@ -221,10 +221,8 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
     "const command = tenure.command as SignalCommand;",
     "const { command } = order;",
   ],
-  "a stop that was meant for another segment names the present one": [
-    "isNamed ? present : command.options",
-    "command.options",
-  ],
+  "a stop at rest names the segment that it met first": ["order.first ??= thread.standing;", ""],
+  "a stop that met nothing names the segment that it met first": ["order.first ??= { runId, segment };", ""],
   "a stop after a resume is for its segment": [
     "tenure === undefined || isSignal(tenure.command) ?",
     "tenure === undefined ?",

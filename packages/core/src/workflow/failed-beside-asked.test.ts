@@ -21,7 +21,7 @@ import {
   wrong,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { approve, humanInput, respond, type Store } from "../index.ts";
+import { approve, createRunner, humanInput, respond, type Store } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
@@ -77,6 +77,34 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
         output: ["well", "payer[ok paid]"],
       });
       expect(log.did).toEqual(["pay"]);
+      expect(await wrong(store, log)).toEqual([]);
+    });
+  }
+
+  for (const where of ["here", "another runner"] as const) {
+    test(`S2, V2: interrupt() by ${where} of a call that was approved after the run had failed cuts the call, and says so again under its id`, async () => {
+      const store = await make();
+      const log = newLog();
+      const works = gate();
+      const pay = doing(log, "pay", async ({ signal }) => {
+        works.open();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return "cut";
+      });
+      const payer = worker(log, "payer", { ...pay, needsApproval: true }, "pay-call");
+      const root = () => parallel({ name: "par", agents: [failing(log, "bad", { well: false }), payer] });
+      const session = await enter(root(), store);
+      expect((await session.run("hi").result).status).toBe("failed");
+      const [request] = await openIn(store);
+      await session.answer(request!.id, approve());
+      await works.opened;
+      const other = createRunner<unknown, unknown>({ agent: root(), store });
+      const stop = { id: "stop", by: "ann" };
+      const receipt = await (where === "here" ? session.interrupt(stop) : other.interrupt("thread", stop));
+      expect(receipt).toMatchObject({ accepted: true, segment: 1, finished: [expect.any(String)] });
+      expect(await session.interrupt(stop)).toEqual(receipt);
+      expect(await other.interrupt("thread", stop)).toEqual(receipt);
+      expect(session.state).toBe("error");
       expect(await wrong(store, log)).toEqual([]);
     });
   }

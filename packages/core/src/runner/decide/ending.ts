@@ -143,14 +143,14 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       return ends(...callsEnd("pause"), end, ...move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
-      // The calls were answered after the run had failed: it stays failed, and other requests stay open.
-      if (intent === "let-go" || state.state === "error") return ends(...callsEnd("let-go"));
+      if (intent === "let-go") return ends(...callsEnd("let-go"));
       const { attempt } = ended;
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
-      // Answered calls ran in a pause, which stays as it is.
-      if (!circumstances.mayCallModel && circumstances.kept !== undefined) {
-        const same = [...commands, samePause(place, state)];
+      // Answered calls ran in a pause, or after a failure. That stays, and other requests stay open.
+      const isFailed = state.state === "error";
+      if (isFailed || (!circumstances.mayCallModel && circumstances.kept !== undefined)) {
+        const same = isFailed ? commands : [...commands, samePause(place, state)];
         return ends(...callsEnd("let-go"), interruptedFact(place, interrupt), ...same);
       }
       // pause() withdraws nothing.

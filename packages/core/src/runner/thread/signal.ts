@@ -18,7 +18,7 @@ import { read, type StopMail } from "../decide/mail.ts";
 import { bestOf, nothingStopped, receiptIn } from "../decide/receipt.ts";
 import { isStale, refuseIfStale } from "../decide/stale.ts";
 import { endOf, loadThread } from "../read/read-facts.ts";
-import { untilFree, untilTaken } from "../read/until-taken.ts";
+import { untilTaken } from "../read/until-taken.ts";
 import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { recorded } from "./outcome.ts";
@@ -35,7 +35,8 @@ interface Order {
   readonly door: Door;
   /** Aimed at the segment that it has met first, unless its caller named one. */
   command: SignalCommand;
-  readonly isNamed: boolean;
+  /** The segment that it has met first. A receipt without effect names it. */
+  first?: Aim;
   /** The receipts of the work in this process that it has met. */
   readonly met: Promise<Receipt>[];
   /** The head of the thread before it was sent. */
@@ -44,8 +45,7 @@ interface Order {
 
 /** Applies a stop, a pause or a termination, wherever the thread is. Resolves to the receipt when that is on record. */
 export async function signal(door: Door, command: SignalCommand): Promise<Receipt> {
-  const { runId, segment } = command.options;
-  const order: Order = { door, command, isNamed: runId !== undefined || segment !== undefined, met: [] };
+  const order: Order = { door, command, met: [] };
   const ahead = command.do === "terminate" ? [] : door.ahead();
   // Without a wait, if a run is to be stopped: its signal is set in this tick (S1).
   if (ahead.length > 0 && isForNext(command, door.thread)) await letBegin(order, ahead);
@@ -92,13 +92,12 @@ function here(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
 
 /** Stops a tenure. Resolves to undefined if it ended before it read the stop, or left requests open. */
 async function underWay(order: Order, thread: LiveThread, tenure: Tenure): Promise<Receipt | undefined> {
-  const { command } = order;
   const { runId, segment } = thread.running?.run ?? thread.standing;
-  const present = { runId, segment, state: thread.state };
-  const known = settled(order, present, () => tenure.state ?? thread.recall.now());
+  const known = settled(order, { runId, segment, state: thread.state }, () => tenure.state ?? thread.recall.now());
   if (known !== undefined) return known;
+  const { command } = order;
   const stopped = tenure.stop(command);
-  if (stopped === undefined) return nothingAt(order, present);
+  if (stopped === undefined) return nothing(order);
   const receipt = await stopped;
   const isDone =
     command.do === "terminate" ? thread.state === "terminated" : receipt.accepted && !leavesRequests(command, thread);
@@ -116,6 +115,7 @@ function leavesRequests({ do: verb, stop }: SignalCommand, { standing }: LiveThr
 
 /** Stops a thread at rest by one append. Resolves to undefined if it has to be looked at again. */
 async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undefined> {
+  order.first ??= thread.standing;
   const tenure = thread.startAtRest(order.command, order.command.joins);
   const opened = await tenure.opening;
   // A thread that was deleted may have been made again under the same name.
@@ -129,7 +129,7 @@ async function atRest(order: Order, thread: LiveThread): Promise<Receipt | undef
   // The row is gone. If it was consumed, the next look finds the stop on record; if it was lost, there is no row to wait for.
   if (code === "INPUT_WITHDRAWN") order.command = { ...command, joins: false };
   if (MOVED.has(code)) return undefined;
-  if (code === "INVALID_STATE" && command.do !== "terminate") return nothingAt(order, thread.standing);
+  if (code === "INVALID_STATE" && command.do !== "terminate") return nothing(order);
   throw opened.refusal;
 }
 
@@ -143,22 +143,16 @@ async function there(order: Order): Promise<Receipt | undefined> {
   if (loaded === undefined && door.thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   if (loaded?.row.lease === undefined) return door.here((rests) => here(order, rests));
   const at: Aim = endOf(loaded) ?? {};
+  const { state, head } = loaded.row;
   const command = aimedAt(order.command, at);
   order.command = command;
-  const { state, head } = loaded.row;
   const known = settled(order, { ...at, state }, () => folded(key.threadId, loaded.lines));
   if (known !== undefined || door.thread?.isWriting) return known;
-  if (isStale(command.options, at)) return nothingAt(order, at);
-  // A paused thread with an owner runs answered calls, which a pause leaves alone.
-  if (state !== "running" && (state !== "paused" || command.do === "pause")) {
-    if (command.do !== "terminate") return nothingAt(order, at);
-    await untilFree(setup, key, {});
-    return undefined;
-  }
+  if (isStale(command.options, at)) return nothing(order);
   const row = loaded.commands.find((each) => each.key === command.key);
   if (row === undefined) await store.send(key, stopRow(command, at, clock.now()));
   // Sent before under the same id, for a segment that is over.
-  else if (isStale(read<StopMail>(key, row), at)) return nothingAt(order, at);
+  else if (isStale(read<StopMail>(key, row), at)) return nothing(order);
   order.command = { ...command, joins: true };
   order.from ??= head;
   const isOver = (fact: Fact) => isStale(command.options, fact);
@@ -187,25 +181,26 @@ async function putOnRecord({ command }: Order, thread: LiveThread, { runId, segm
  */
 async function onRecord(order: Order, taken: Taken, facts?: readonly Fact[]): Promise<Receipt | undefined> {
   const { door, command } = order;
-  if (command.joins && taken.refused !== undefined)
-    return command.do === "terminate" ? undefined : nothingAt(order, taken);
+  if (command.joins && taken.refused !== undefined) return command.do === "terminate" ? undefined : nothing(order);
   return facts === undefined ? recorded(door, command, taken) : receiptIn(taken, facts);
 }
 
-/** Returns the receipt of a stop that is on record. A termination for another segment than the present one is refused with STALE. */
+/**
+ * Returns the receipt of a stop that is on record in the present segment. A termination for another segment is refused with STALE.
+ */
 function settled(
   order: Order,
   { runId, segment = 0, state }: Aim & { readonly state: string },
   stateNow: () => ThreadState,
 ): Promise<Receipt | undefined> | undefined {
   const { door, command } = order;
+  order.first ??= { runId, segment };
   if (command.do === "terminate") refuseIfStale(door.key.threadId, command.options, { runId, segment, state });
   const taken = command.id !== undefined ? stateNow().taken?.get(command.key) : undefined;
   return taken && onRecord(order, taken);
 }
 
-/** The receipt of a stop that met nothing: in the segment that it met first, or, if its caller named another one, in the present one. */
-function nothingAt({ command, isNamed }: Order, present: Aim): Receipt {
-  const { runId = present.runId, segment = present.segment } = isNamed ? present : command.options;
-  return nothingStopped(runId, runId === undefined ? undefined : segment);
+/** The receipt of a stop that met nothing. */
+function nothing({ first = {} }: Order): Receipt {
+  return nothingStopped(first.runId, first.runId === undefined ? undefined : first.segment);
 }
