@@ -151,7 +151,7 @@ export interface RequestAnsweredEvent extends EventBase {
   /** The rule that the answer leaves behind, and its reach. */
   readonly rule?: RememberedRule;
   readonly remember?: "thread" | "always";
-  /** The key of the row that brought it. */
+  /** The key of the command that gave it, if no `command` fact holds that. */
   readonly key?: string;
   /** The caller's id. The same answer again under this id counts once. */
   readonly ref?: string;

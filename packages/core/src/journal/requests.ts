@@ -6,7 +6,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { leaf, mapLeaves } from "../interrupt/view.ts";
 import { findCall } from "./history.ts";
 import type { CallState, Scope, ThreadState } from "./state.ts";
-import { takeOldAnswer } from "./taken.ts";
+import { takeAnswer } from "./taken.ts";
 
 export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: number): void {
   const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
@@ -56,7 +56,7 @@ function attach(call: CallState, { id, kind, key, digest }: Interrupt): void {
 }
 
 export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
-  takeOldAnswer(state, fact);
+  takeAnswer(state, fact);
   const request = state.requests?.get(fact.id);
   if (request === undefined || request.decision !== undefined || fact.refused !== undefined) return;
   if (fact.open) {

@@ -1,5 +1,6 @@
 // Which commands are on record. A journal of version 3 says so by `command` facts, except for the id of a run, which stands
-// in the `state` fact that begins it. The versions before said all of it inside the facts that a command caused.
+// in the `state` fact that begins it, and for the key of an answer without an id, which stands in the answer. The versions
+// before said all of it inside the facts that a command caused.
 
 import { belayError, type ErrorRecord, errorRecord } from "../error.ts";
 import type { EventBase, RequestAnsweredEvent, StateEvent } from "../event.ts";
@@ -34,8 +35,8 @@ export function takeOld(state: ThreadState, fact: StateEvent): void {
   }
 }
 
-/** A command of version 2 that an answer names: it came by `key`, or its caller gave it the id `ref`. */
-export function takeOldAnswer(state: ThreadState, fact: RequestAnsweredEvent): void {
+/** The command that an answer names. In version 2 it came by `key`, or its caller gave it the id `ref`. */
+export function takeAnswer(state: ThreadState, fact: RequestAnsweredEvent): void {
   const { id, key, ref, refused } = fact;
   if (ref !== undefined) take(state, keyOf.answer(id, ref), fact, refused);
   if (key !== undefined) take(state, key, fact, refused);

@@ -140,9 +140,11 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
     case "terminate":
       return signalFacts(state, command, { place, now, said: prepared.said ?? [], ...rest! });
     case "answer": {
-      const { request, answer } = command;
+      const { request, answer, key } = command;
       const fact = answerFact(place, state, request, answer, now, groups);
-      return [fact, ...expiries(place, state, now)];
+      // Without a `command` fact, the answer holds the key: if the reply of the store is lost, the caller finds its own answer.
+      const isNamed = isKept(command) || context.byRow;
+      return [isNamed ? fact : { ...fact, key }, ...expiries(place, state, now)];
     }
     case "breakpoint":
       return onRecord(state, place, breakpointFact(place, command.breakpoint));
