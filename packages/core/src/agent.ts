@@ -13,11 +13,11 @@ import type { Json } from "./json.ts";
 import type { Finish } from "./message.ts";
 import type { Verdict } from "./permission/decide.ts";
 
-/** Lists the calls of the turn that a stop met, by id. */
-export interface StoppedCalls {
-  readonly stopped: readonly string[];
-  readonly finished: readonly string[];
-  readonly notStarted: readonly string[];
+/** A call that a stop met, and its effect on it. */
+export interface MetCall {
+  readonly id: string;
+  readonly address: string;
+  readonly how: "stopped" | "finished" | "notStarted";
 }
 
 /**
@@ -42,9 +42,14 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
        */
       readonly patch?: () => Patch | undefined;
     }
-  | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }
+  | {
+      readonly how: "stopped";
+      readonly partialText: string;
+      readonly calls: readonly MetCall[];
+      readonly attempt: number;
+    }
   /** Only an answer of a person can continue the run. */
-  | { readonly how: "asking"; readonly calls: StoppedCalls }
+  | { readonly how: "asking"; readonly calls: readonly MetCall[] }
   | { readonly how: "failed"; readonly error: BelayError; readonly attempt?: number }
 );
 
@@ -142,4 +147,4 @@ export interface Checkpoint {
   readonly subGraphs: Readonly<Record<string, Checkpoint>>;
 }
 
-export const noCalls: StoppedCalls = { stopped: [], finished: [], notStarted: [] };
+export const noCalls: readonly MetCall[] = [];

@@ -133,7 +133,7 @@ function runCalls(
     for (const next of found) if (isReady(next) && "live" in next) next.live.drop();
     // A hook failed: no call has started, and facts that are not appended yet are kept.
     if (calls !== undefined) return { how: "failed", facts: first, error: failureOf(agent, calls.error) };
-    return stoppedWith(first, { ...noCalls, ...metBy(frame, open) });
+    return stoppedWith(first, metBy(frame, open));
   });
   then(next.then((each) => inTurn(each, turn)));
 }
@@ -325,12 +325,12 @@ function stopped(said: Said): Ended {
   const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
   const { by = "user", at = 0, reason = GENERAL } = stop ?? {};
   const facts = parts === undefined ? [] : [messageFact(said, parts, undefined, { by, at, reason })];
-  const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
+  const held = parts === undefined ? [] : newCalls(said.frame, parts, answer.calls, said.turn);
   return {
     how: "stopped",
     facts,
     partialText: parts === undefined ? "" : answer.text(),
-    calls: { ...noCalls, notStarted },
+    calls: held.map(({ part: { id }, address }) => ({ id, address, how: "notStarted" })),
     attempt: facts.length > 0 ? 1 : attempt + 1,
   };
 }

@@ -9,7 +9,7 @@
 //
 // Long, and still one piece: the calls that may start, those that wait and the end of the turn are one count.
 
-import { definitionOf, noCalls, type StoppedCalls } from "../agent.ts";
+import { definitionOf, type MetCall } from "../agent.ts";
 import { type BelayError, recordedWords } from "../error.ts";
 import type { Action, Fact, ToolEndEvent } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
@@ -62,21 +62,21 @@ export class TurnCalls implements Recording, StopListener {
   #judging = false;
   #over = false;
   /** Asked to be run again: held until resume(). */
-  #reruns: string[] | undefined;
-  #stopped: string[] | undefined;
-  #finished: string[] | undefined;
+  #reruns: CallState[] | undefined;
+  #stopped: CallState[] | undefined;
+  #finished: CallState[] | undefined;
   /** Recorded as started, and met by a stop before they did. */
   #heldBack: ReadyCall[] | undefined;
   /** Calls that were to continue in their place, and met a stop before they did. */
   #unmoved: CallState[] | undefined;
   /** Decided by a person, and met by a stop before that was looked at. */
-  #unresolved: string[] | undefined;
+  #unresolved: CallState[] | undefined;
   /** The reason why one of them cannot continue. */
   broken: BelayError | undefined;
   #brokenCalls: CallState[] | undefined;
   /** The pending facts of agents inside calls when a stop met them, and its effect on each, by the call. */
   #childFacts: readonly Fact[] = none;
-  #inside: Map<string, StoppedCalls> | undefined;
+  #inside: Map<string, readonly MetCall[]> | undefined;
   /** Their text. */
   partialText = "";
   readonly #done: (calls: TurnCalls) => void;
@@ -154,25 +154,22 @@ export class TurnCalls implements Recording, StopListener {
     return this.#brokenCalls?.map((call) => this.#frame.toolEnd(call, "interrupted", null, true)) ?? none;
   }
 
-  summary(): StoppedCalls {
-    const notStarted: string[] = (this.#heldBack ?? none).map(({ call }) => call.part.id);
-    notStarted.push(...(this.#unresolved ?? none));
-    for (const { call } of this.#again ?? none) notStarted.push(call.part.id);
-    const stopped = [...(this.#stopped ?? none), ...(this.#reruns ?? none)];
-    for (const call of this.#asking ?? none) (call.status === "started" ? stopped : notStarted).push(call.part.id);
-    for (const live of this.#parked ?? none) stopped.push(live.callId);
+  /** Returns the calls that a stop met, those of agents inside them, too. */
+  summary(): readonly MetCall[] {
     const left = this.#calls.slice(this.#begun).flatMap(({ call }) => (this.#asking?.has(call) ? [] : [call]));
     const met = metBy(this.#frame, this.#unmoved === undefined ? left : [...this.#unmoved, ...left]);
-    stopped.push(...met.stopped);
-    notStarted.push(...met.notStarted);
-    const finished = [...(this.#finished ?? none)];
-    for (const inside of this.#inside?.values() ?? none) {
-      stopped.push(...inside.stopped);
-      finished.push(...inside.finished);
-      notStarted.push(...inside.notStarted);
-    }
-    if (notStarted.length + stopped.length + finished.length === 0) return noCalls;
-    return { stopped, finished, notStarted };
+    const list = (how: MetCall["how"], calls: readonly CallState[] = none) => {
+      for (const { part, address } of calls) met.push({ id: part.id, address, how });
+    };
+    list("finished", this.#finished);
+    list("stopped", this.#stopped);
+    list("stopped", this.#reruns);
+    for (const { call } of this.#parked ?? none) list("stopped", [call]);
+    for (const call of this.#asking ?? none) list(call.status === "started" ? "stopped" : "notStarted", [call]);
+    list("notStarted", this.#unresolved);
+    for (const { call } of [...(this.#heldBack ?? none), ...(this.#again ?? none)]) list("notStarted", [call]);
+    for (const inside of this.#inside?.values() ?? none) met.push(...inside);
+    return met;
   }
 
   stopped(): void {
@@ -235,7 +232,7 @@ export class TurnCalls implements Recording, StopListener {
 
   #ends(call: CallState, outcome: Outcome, output: Json, facts: Fact[] | undefined): Fact[] {
     this.#open -= 1;
-    this.#finished = added(this.#finished, call.part.id);
+    this.#finished = added(this.#finished, call);
     return added(facts, this.#frame.toolEnd(call, outcome, output, false));
   }
 
@@ -292,7 +289,7 @@ export class TurnCalls implements Recording, StopListener {
       this.#pending -= 1;
       if (this.#over) return;
       if (next === undefined) {
-        this.#unresolved = added(this.#unresolved, call.part.id);
+        this.#unresolved = added(this.#unresolved, call);
         return this.#settleDown();
       }
       this.#again = added(this.#again, next);
@@ -357,7 +354,7 @@ export class TurnCalls implements Recording, StopListener {
           this.#running -= 1;
           // An agent that never began has nothing on record to continue from: its call is held like any other.
           if (this.#frame.desk.scope(path)?.runId === this.#frame.place.runId) {
-            this.#stopped = added(this.#stopped, call.part.id);
+            this.#stopped = added(this.#stopped, call);
           } else this.#heldBack = added(this.#heldBack, ready);
           if (tool.serial) this.#serialRunning = false;
           return this.#settleDown();
@@ -439,7 +436,7 @@ export class TurnCalls implements Recording, StopListener {
     this.#running -= 1;
     if (serial) this.#serialRunning = false;
     const { id: callId, tool, args } = call.part;
-    this.#reruns = added(this.#reruns, callId);
+    this.#reruns = added(this.#reruns, call);
     const { agentName: by } = frame.place;
     const of = { address: rerunAddress(call.address), by, callId, tool, args: ranArgs ?? args };
     const raised = frame.raised(rerunInterrupt(frame.place, frame.clock, extra, of));
@@ -456,8 +453,8 @@ export class TurnCalls implements Recording, StopListener {
     this.#running -= 1;
     this.#open -= 1;
     if (serial) this.#serialRunning = false;
-    if (outcome === "interrupted") this.#stopped = added(this.#stopped, call.part.id);
-    else this.#finished = added(this.#finished, call.part.id);
+    if (outcome === "interrupted") this.#stopped = added(this.#stopped, call);
+    else this.#finished = added(this.#finished, call);
     const end = this.#frame.toolEnd(call, outcome, output, false, values);
     const starts = this.#starts();
     if (starts.length === 0 && more.length === 0) return [end];

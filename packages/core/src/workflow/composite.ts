@@ -179,19 +179,14 @@ export function completed(frame: Frame, output: Json, action?: Action): Ended {
 export function together(ends: readonly ChildEnd[]): Exclude<ChildEnd, { how: "completed" }> | undefined {
   const facts = ends.flatMap((end) => (end.how === "completed" ? [] : end.facts));
   const stopped = ends.filter((end) => end.how === "stopped");
-  const calls = ends.flatMap((end) => ("calls" in end ? [end.calls] : []));
-  const met = {
-    stopped: calls.flatMap((each) => each.stopped),
-    finished: calls.flatMap((each) => each.finished),
-    notStarted: calls.flatMap((each) => each.notStarted),
-  };
+  const calls = ends.flatMap((end) => ("calls" in end ? end.calls : []));
   if (stopped.length > 0) {
     const partialText = stopped.map((end) => end.partialText).join("");
-    return { how: "stopped", facts, partialText, calls: met, attempt: 1 };
+    return { how: "stopped", facts, partialText, calls, attempt: 1 };
   }
   const failed = ends.find((end) => end.how === "failed");
   if (failed !== undefined) return { how: "failed", facts, error: failed.error };
-  return ends.some((end) => end.how === "asking") ? { how: "asking", facts, calls: met } : undefined;
+  return ends.some((end) => end.how === "asking") ? { how: "asking", facts, calls } : undefined;
 }
 
 export const nothingMoves = { how: "asking", facts: [], calls: noCalls } as const;

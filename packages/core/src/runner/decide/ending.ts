@@ -1,6 +1,6 @@
 // How a segment of a run ends: its facts, its result and its receipt. Data in, data out.
 
-import { type Definition, type Ended, noCalls, type StoppedCalls } from "../../agent.ts";
+import type { Definition, Ended, MetCall } from "../../agent.ts";
 import { builtIn } from "../../built-in.ts";
 import { belayError, errorRecord, GENERAL } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
@@ -19,6 +19,7 @@ import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { addUsage, type Message, type Usage } from "../../message.ts";
 import type { RunResult } from "../read/run.ts";
 import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { metCalls } from "./met-calls.ts";
 import { nest } from "./nest.ts";
 
 /**
@@ -223,8 +224,7 @@ export function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
 export function leftOpen(ended: Ended, state: ThreadState): Ended {
   if (ended.how !== "stopped" && ended.how !== "asking") return ended;
   const waiting = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
-  const stopped = ended.calls.stopped.filter((id) => !waiting.has(id));
-  return { ...ended, calls: { ...ended.calls, stopped } };
+  return { ...ended, calls: ended.calls.filter(({ id, how }) => how !== "stopped" || !waiting.has(id)) };
 }
 
 /** Returns the fact that a node waits for resume(), in the name of its graph. */
@@ -282,13 +282,12 @@ function recordedOutput({ output, text, action }: Extract<Ended, { how: "complet
 export function interruptOf(
   place: FramePlace,
   turn: number,
-  calls: StoppedCalls,
+  calls: readonly MetCall[],
   circumstances: Pick<Circumstances, "asked" | "late" | "now"> & Partial<Pick<Circumstances, "kept" | "pausedBy">>,
 ): Interrupt {
   const { runId, segment, runPath } = place;
   const { asked, late, now } = circumstances;
   const stop = asked ?? circumstances.kept;
-  const met = late.length + calls.stopped.length + calls.finished.length + calls.notStarted.length > 0;
   return {
     id: `${runId}.${segment}`,
     kind: asked === undefined ? "manual" : "user",
@@ -298,7 +297,7 @@ export function interruptOf(
     ...(asked !== undefined && { reason: GENERAL }),
     ...(stop?.reason !== undefined && { reason: stop.reason }),
     ...(stop?.message !== undefined && { message: stop.message }),
-    ...(met && { calls: { ...calls, late } }),
+    ...(late.length + calls.length > 0 && { calls: metCalls(calls, late) }),
   };
 }
 
@@ -348,11 +347,11 @@ export function receiptOf(
   accepted = false,
 ): Receipt {
   const { runId, segment } = place;
-  const none = { accepted: false, runId, segment, partialText: "", late, ...noCalls };
-  if (ended?.how === "asking") return { ...none, ...ended.calls, accepted };
+  const none = { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late };
+  if (ended?.how === "asking") return { ...none, ...metCalls(ended.calls, late), accepted };
   if (ended?.how !== "stopped") return none;
   const { partialText, calls } = ended;
-  return { accepted: true, runId, segment, partialText, late, ...calls };
+  return { ...none, ...metCalls(calls, late), accepted: true, partialText };
 }
 
 function usageOf(facts: readonly Fact[]): Usage | undefined {

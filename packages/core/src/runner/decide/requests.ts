@@ -1,6 +1,6 @@
 // Answers to requests, and requests that expire: facts for the thread in its present state.
 
-import type { StoppedCalls } from "../../agent.ts";
+import type { MetCall } from "../../agent.ts";
 import type { Fact, RequestAnsweredEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
@@ -66,17 +66,13 @@ export function expiries(place: FramePlace, state: ThreadState, now: number): Re
 }
 
 /** Returns the calls that a stop at rest meets: those with an open request, and the held ones. */
-export function waitingCalls(state: ThreadState): StoppedCalls {
-  const stopped: string[] = [];
-  const notStarted: string[] = [];
+export function waitingCalls(state: ThreadState): readonly MetCall[] {
   const ids = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
-  for (const scope of state.scopes.values()) {
-    for (const { part, status } of scope.calls) {
-      if (status === "held") notStarted.push(part.id);
-      else if (status === "started" && ids.has(part.id)) stopped.push(part.id);
-    }
-  }
-  return { stopped, notStarted, finished: [] };
+  const calls = [...state.scopes.values()].flatMap((scope) => scope.calls);
+  return calls.flatMap(({ part: { id }, address, status }): readonly MetCall[] => {
+    if (status === "held") return [{ id, address, how: "notStarted" }];
+    return status === "started" && ids.has(id) ? [{ id, address, how: "stopped" }] : [];
+  });
 }
 
 /** Returns the rows that an append of these facts changes: requests, rules, and how the thread rests. */
