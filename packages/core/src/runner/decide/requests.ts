@@ -16,7 +16,7 @@ import { type Interrupt, isRequest, resumePause } from "../../interrupt/interrup
 import { decisionOf, openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { rememberedRule } from "../../permission/remembered.ts";
-import type { Append, RaisedRequest, Rest } from "../../store/store.ts";
+import type { Append, RaisedRequest, Rest, RuleRow } from "../../store/store.ts";
 import { base } from "./facts.ts";
 
 /** Returns the fact that records an answer. Throws an ANSWER_ refusal. */
@@ -81,38 +81,43 @@ export function asked(
   facts: readonly Fact[],
   paused: boolean,
 ): Pick<Append, "raise" | "close" | "amend" | "decided" | "remember" | "rest"> {
-  const answers = facts.filter((fact) => fact.type === "request-answered");
-  const decisions = answers.filter(({ open }) => !open);
-  const raise = raisedBy(facts).map(({ runId, interrupt }) => rowOf(runId, interrupt));
-  const close = decisions.map(({ id }) => id);
-  const amend = answers.flatMap((fact) => {
-    const { id, runId, by, at, digest, open } = fact;
-    const request = requestIn(state, facts, id);
-    if (!open || request === undefined) return [];
-    return rowOf(runId, request.interrupt, [...request.votes, { by, at, ...(digest !== undefined && { digest }) }]);
-  });
-  const decided = decisions.flatMap((fact) => {
-    const request = requestIn(state, facts, fact.id);
-    return request === undefined ? [] : rowOf(fact.runId, request.interrupt, request.votes, decisionOf(request, fact));
-  });
-  const kept = decisions.filter(({ remember }) => remember === "always");
-  const remember = kept.flatMap(({ rule, at }) => (rule ? { id: rule.id!, at, body: JSON.stringify(rule) } : []));
-  const rest = paused ? restAfter(state, facts, raise, close) : undefined;
-  const rows = { raise: some(raise), close: some(close), amend: some(amend), decided: some(decided) };
-  return { ...rows, remember: some(remember), rest };
+  const raise: RaisedRequest[] = [];
+  const close: string[] = [];
+  const amend: RaisedRequest[] = [];
+  const decided: RaisedRequest[] = [];
+  const remember: RuleRow[] = [];
+  for (const fact of facts) {
+    if (fact.type === "action") {
+      const { interrupted } = fact.action;
+      if (isRequest(interrupted)) raise.push(rowOf(fact.runId, interrupted));
+    } else if (fact.type === "request-answered") {
+      const { id, runId, by, at, digest, rule } = fact;
+      const request = requestIn(state, facts, id);
+      if (fact.open) {
+        const vote = { by, at, ...(digest !== undefined && { digest }) };
+        if (request !== undefined) amend.push(rowOf(runId, request.interrupt, [...request.votes, vote]));
+        continue;
+      }
+      close.push(id);
+      if (request !== undefined)
+        decided.push(rowOf(runId, request.interrupt, request.votes, decisionOf(request, fact)));
+      if (fact.remember === "always" && rule !== undefined)
+        remember.push({ id: rule.id!, at, body: JSON.stringify(rule) });
+    }
+  }
+  return {
+    raise: some(raise),
+    close: some(close),
+    amend: some(amend),
+    decided: some(decided),
+    remember: some(remember),
+    rest: paused ? restAfter(state, facts, raise, close) : undefined,
+  };
 }
 
 /** Most appends change no rows of a kind: the store is not asked to. */
 function some<T>(rows: readonly T[]): readonly T[] | undefined {
   return rows.length > 0 ? rows : undefined;
-}
-
-/** Returns the requests that facts raise. */
-function raisedBy(facts: readonly Fact[]): readonly Pick<RequestBody, "runId" | "interrupt">[] {
-  return facts.flatMap((fact) => {
-    const interrupt = fact.type === "action" ? fact.action.interrupted : undefined;
-    return isRequest(interrupt) ? { runId: fact.runId, interrupt } : [];
-  });
 }
 
 /** The content of the row of a request. */
@@ -147,8 +152,13 @@ function requestIn(
   facts: readonly Fact[],
   id: string,
 ): Pick<RequestState, "interrupt" | "votes"> | undefined {
-  const raised = raisedBy(facts).find(({ interrupt }) => interrupt.id === id);
-  return state.requests?.get(id) ?? (raised && { interrupt: raised.interrupt, votes: none });
+  const known = state.requests?.get(id);
+  if (known !== undefined) return known;
+  for (const fact of facts) {
+    const interrupt = fact.type === "action" ? fact.action.interrupted : undefined;
+    if (interrupt?.id === id && isRequest(interrupt)) return { interrupt, votes: none };
+  }
+  return undefined;
 }
 
 /**
@@ -163,18 +173,20 @@ function restAfter(
 ): Rest | undefined {
   const { pauseType, interrupts = none } = facts.findLast((fact) => fact.type === "state") ?? state;
   if (pauseType !== "tool_interrupt") return undefined;
-  const calling = [...state.scopes.values()].filter(({ calls }) => calls.length > 0);
-  // The code of a custom agent raises requests without a call.
-  const asking = [...(state.requests?.values() ?? [])].filter(({ decision }) => decision === undefined);
-  const begun = [...calling.map(({ callsSeq }) => callsSeq), ...asking.map(({ raised }) => raised)];
-  // An answered call may read the shared values, which any line may set.
-  const readsValues = state.values !== undefined || facts.some(setsValues);
   // A call that these facts begin is in the line after the head.
-  const from = readsValues ? 1 : Math.min(state.head + 1, ...begun);
-  const open = openRequests(state).filter(({ id }) => !close.includes(id));
-  const times = [...open, ...raise].map(({ expiresAt }) => expiresAt);
+  let from = state.head + 1;
+  for (const { calls, callsSeq } of state.scopes.values()) if (calls.length > 0) from = Math.min(from, callsSeq);
+  const open: { readonly expiresAt?: number }[] = [...raise];
+  for (const { interrupt, decision, raised } of state.requests?.values() ?? none) {
+    if (decision !== undefined) continue;
+    // The code of a custom agent raises requests without a call.
+    from = Math.min(from, raised);
+    if (!close.includes(interrupt.id)) open.push(interrupt);
+  }
+  // An answered call may read the shared values, which any line may set.
+  if (state.values !== undefined || facts.some(setsValues)) from = 1;
   // Code that asks to be run again waits for resume() by a person, not by a worker.
-  if (times.length === 0 && resumePause(interrupts) === "tool_interrupt") return { from };
-  const dueAt = times.length === 0 ? 0 : Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+  if (open.length === 0) return resumePause(interrupts) === "tool_interrupt" ? { from } : { from, dueAt: 0 };
+  const dueAt = Math.min(...open.map(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt));
   return Number.isFinite(dueAt) ? { from, dueAt } : { from };
 }
