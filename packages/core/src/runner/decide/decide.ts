@@ -11,7 +11,7 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import { beginsSegment, type Command, isKept, isSignal, nextTry } from "./command.ts";
+import { beginsSegment, type Command, isKept, isSignal, nextTry, type SignalCommand } from "./command.ts";
 import type { Receipt } from "./ending.ts";
 import { breakpointFact, commandFact, labelFact, ruleRemoved, samePause, stateFact } from "./facts.ts";
 import { judge } from "./judge.ts";
@@ -103,25 +103,33 @@ interface Outcomes {
 
 export type Outcome<C extends Command = Command> = Outcomes[C["do"]];
 
+type OutcomeOf<K extends keyof Outcomes> = (
+  state: ThreadState,
+  facts: readonly Fact[],
+  command: Command,
+) => Outcomes[K];
+
+const receipt: OutcomeOf<SignalCommand["do"]> = ({ run }, facts) =>
+  receiptIn({ runId: run?.id, segment: run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
+
+const outcomes: { readonly [K in keyof Outcomes]: OutcomeOf<K> } = {
+  run: () => undefined,
+  resume: () => undefined,
+  wake: () => undefined,
+  input: (_state, _facts, { key }) => ({ id: key }),
+  stop: receipt,
+  pause: receipt,
+  terminate: receipt,
+  answer: (state) => ({ open: openRequests(state).length }),
+  breakpoint: () => undefined,
+  label: () => undefined,
+  unrule: (_state, facts) => facts.some(({ type }) => type === "rule-removed"),
+  handle: ({ run, pauseType }) => ({ runId: run!.id, segment: run!.segment, pauseType }),
+};
+
 /** Returns the outcome of a command in the state after the append that took it, in which it caused `facts`. */
 export function outcomeOf<C extends Command>(command: C, state: ThreadState, facts: readonly Fact[]): Outcome<C> {
-  const receipt = () =>
-    receiptIn({ runId: state.run?.id, segment: state.run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
-  const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
-    run: () => undefined,
-    resume: () => undefined,
-    wake: () => undefined,
-    input: () => ({ id: command.key }),
-    stop: receipt,
-    pause: receipt,
-    terminate: receipt,
-    answer: () => ({ open: openRequests(state).length }),
-    breakpoint: () => undefined,
-    label: () => undefined,
-    unrule: () => facts.some(({ type }) => type === "rule-removed"),
-    handle: () => ({ runId: state.run!.id, segment: state.run!.segment, pauseType: state.pauseType }),
-  };
-  return outcome[command.do]() as Outcome<C>;
+  return outcomes[command.do](state, facts, command) as Outcome<C>;
 }
 
 function factsOf(state: ThreadState, command: Command, context: Context): readonly Fact[] {
