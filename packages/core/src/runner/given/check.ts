@@ -15,7 +15,7 @@ export type Checks<T> = Readonly<Record<keyof T, Check>>;
 export function checkOptions(where: string, options: object, checks: Readonly<Record<string, Check>>): void {
   refuseUnknown(where, options, checks);
   const given = options as Readonly<Record<string, unknown>>;
-  for (const [option, check] of Object.entries(checks)) check(option, given[option]);
+  for (const option in checks) checks[option]!(option, given[option]);
 }
 
 /** Returns the check of an option that must be given. */
