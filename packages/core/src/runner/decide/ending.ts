@@ -121,8 +121,10 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
    * pause() beside them.
    */
   const asks = (closed: readonly Fact[], stop?: Interrupt, more?: Partial<StateEvent>): Ending => {
-    const after = sketch(state, [...ended.facts, ...closed]);
-    const open = openRequests(after);
+    const facts = [...ended.facts, ...closed];
+    const isPlain = reruns.length === 0 && isAlone(circumstances.agent, place, state, facts) && !facts.some(decides);
+    const after = isPlain ? state : sketch(state, facts);
+    const open = isPlain ? [...openRequests(state), ...raisedIn(facts)] : openRequests(after);
     const interrupts = [...open, ...circumstances.halts, ...reruns, ...(stop === undefined ? [] : [stop])];
     const waiting = open.length > 0 ? undefined : resumePause(interrupts);
     const { handle, token } = newHandle(place, waiting ?? "tool_interrupt", circumstances);
@@ -184,6 +186,17 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
 /** True for a chat agent with no other agent inside: its stop is its whole view. */
 function isAlone(agent: Definition, { runPath }: FramePlace, { scopes }: ThreadState, facts: readonly Fact[]): boolean {
   return agent.view === undefined && scopes.size === 1 && facts.every((fact) => fact.runPath === runPath);
+}
+
+/** True if the fact decides a request, or raises one in the place of another. */
+function decides(fact: Fact): boolean {
+  if (fact.type === "action") return fact.action.interrupted?.replaces !== undefined;
+  return fact.type === "request-answered";
+}
+
+/** Returns the requests that these facts raise. */
+function raisedIn(facts: readonly Fact[]): readonly Interrupt[] {
+  return facts.flatMap((fact) => (fact.type === "action" && isQuestion(fact) ? (fact.action.interrupted ?? []) : []));
 }
 
 /** Drops the requests that the end of a stopped segment would have raised: no reader has seen them. */
