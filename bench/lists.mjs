@@ -98,8 +98,9 @@ await inFolder(async (folder) => {
   before.exec("PRAGMA synchronous = OFF");
   await fill(sqliteStore(before), OLD);
   // As the release without lists left it.
-  before.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided; DROP TABLE due;
+  before.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided; DROP INDEX thread_due;
     DROP INDEX request_open_again; CREATE INDEX request_open_name ON request (tenant, name) WHERE closed IS NULL;
+    ALTER TABLE thread DROP COLUMN due; CREATE INDEX thread_tenant ON thread (tenant);
     ALTER TABLE request DROP COLUMN decided_at; PRAGMA user_version = 4`);
   const started = performance.now();
   const listed = await sqliteStore(before).page("default", { limit: 1 });

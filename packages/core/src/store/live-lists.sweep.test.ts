@@ -65,8 +65,9 @@ async function sqlite(): Promise<Place> {
       return plans.map(({ detail }) => detail).filter((detail) => /^SCAN (?!CONSTANT|\(subquery)/.test(detail));
     },
     async age() {
-      db.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided; DROP TABLE due;
+      db.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided; DROP INDEX thread_due;
         DROP INDEX request_open_again; CREATE INDEX request_open_name ON request (tenant, name) WHERE closed IS NULL;
+        ALTER TABLE thread DROP COLUMN due; CREATE INDEX thread_tenant ON thread (tenant);
         ALTER TABLE request DROP COLUMN decided_at; PRAGMA user_version = 4`);
     },
     again: () => sqliteStore(db),

@@ -9,8 +9,8 @@ type Dropped = Pick<Row, "num" | "tenant" | "base">;
 
 export function dropThread(sql: Statements, row: Row): void {
   dropListing(sql, row.num);
-  const { dropDue, dropSnapshot, dropCommands, dropRequests, dropThread: dropRow } = sql;
-  for (const statement of [dropDue, dropSnapshot, dropCommands, dropRequests, dropRow]) statement.run(row.num);
+  const { dropSnapshot, dropCommands, dropRequests, dropThread: dropRow } = sql;
+  for (const statement of [dropSnapshot, dropCommands, dropRequests, dropRow]) statement.run(row.num);
   const needed = neededOf(sql, row.num);
   const { num, tenant, id, base, base_seq, base_crc } = row;
   if (needed !== null) sql.keep.run(num, tenant, id, base, base_seq, base_crc);

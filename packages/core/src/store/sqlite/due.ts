@@ -1,4 +1,5 @@
-// When threads are due, in a table of its own: few of many threads can move, and most appends of one that runs do not touch it.
+// When threads are due. A running thread is by its state, which the lists have an index of; another one has the time in its row, and
+// few do. So a run writes nothing here.
 // A copy for finding them: each is read from its row, and shown only if it fits.
 
 import type { DueThread, ThreadRow } from "../store.ts";
@@ -9,50 +10,54 @@ import type { Statements } from "./statements.ts";
 /** Rows that are read at once. Some of them may be held. */
 const PAGE = 64;
 
-/** From when on a thread can move, leases apart, as isMovable() has it. */
+/** From when on a thread that does not run can move, leases apart, as isMovable() has it. */
 function movableFrom({ state, answers, rest_due, queued }: Row, now: number): number | null {
-  if (state === "running") return now;
   if (state === "paused") return answers === null ? rest_due : now;
   return (state === "completed" || state === "initialized") && queued > 0 ? now : null;
 }
 
-/** Whether it was held, and an append leaves it to be due as it was. */
-export function staysDue(before: Row | undefined, after: Row, now: number): boolean {
-  return before !== undefined && before.owner !== null && movableFrom(before, now) === movableFrom(after, now);
+/**
+ * Writes from when on it can move, if that has changed. `isMove` says that an append or a release set it anew; a command leaves
+ * an earlier time.
+ */
+export function writeDue(sql: Statements, before: Row | undefined, after: Row, now: number, isMove: boolean): void {
+  const from = movableFrom(after, now);
+  const was = before === undefined ? null : movableFrom(before, now);
+  const isKept = from === was && before?.owner != null && after.owner !== null;
+  if ((from === null && was === null) || (isMove && isKept)) return;
+  if (isMove || from === null) sql.setDue.run(from, after.num);
+  else sql.addDue.run(from, after.num);
 }
 
-/** Writes from when on it can move. `isMove` says that an append or a release set it anew; a command leaves an earlier time. */
-export function writeDue(sql: Statements, row: Row, now: number, isMove: boolean): void {
-  const from = movableFrom(row, now);
-  if (from === null) sql.dropDue.run(row.num);
-  else if (isMove) sql.setDue.run(row.num, from);
-  else sql.addDue.run(row.num, from);
-}
+/** A row, and since when it can move. */
+type Found = Row & { readonly since: number };
 
 /** Reads threads that are due, the longest waiting first. `show` shows a row, or nothing if it is damaged. */
 export function readDue(
   sql: Statements,
-  { limit, before, tenant }: { readonly limit: number; readonly before: number; readonly tenant: string | undefined },
+  query: {
+    readonly limit: number;
+    readonly now: number;
+    readonly before: number;
+    readonly tenant: string | undefined;
+  },
   show: (row: Row) => ThreadRow | undefined,
 ): readonly DueThread[] {
-  const found: DueThread[] = [];
-  for (let skipped = 0; ; skipped += PAGE) {
-    const rows = sql.due.all(before, PAGE, skipped) as unknown as (Row & { readonly since: number })[];
-    for (const row of rows) {
-      if (tenant !== undefined && row.tenant !== tenant) continue;
-      const shown = show(row);
-      if (shown !== undefined && shown.lease !== undefined) continue;
-      const { head, fence } = row;
-      // An owner that died kept it until now, or until its lease was over: earlier is as good.
-      found.push({
-        tenant: fromText(String(row.tenant)),
-        threadId: fromText(String(row.id)),
-        head,
-        fence,
-        since: row.since,
-      });
-      if (found.length === limit) return found;
-    }
-    if (rows.length < PAGE) return found;
+  const { limit, now, before, tenant } = query;
+  const isFree = (row: Found) => (tenant === undefined || row.tenant === tenant) && show(row)?.lease === undefined;
+  const left = (sql.running.all(now) as unknown as Found[]).filter((row) => row.since <= before && isFree(row));
+  const resting: Found[] = [];
+  for (let skipped = 0; resting.length < limit; skipped += PAGE) {
+    const rows = sql.due.all(before, PAGE, skipped) as unknown as Found[];
+    resting.push(...rows.filter(isFree));
+    if (rows.length < PAGE) break;
   }
+  const found = left.length === 0 ? resting : [...left, ...resting].sort((a, b) => a.since - b.since);
+  return found.slice(0, limit).map(({ tenant, id, head, fence, since }) => ({
+    tenant: fromText(String(tenant)),
+    threadId: fromText(String(id)),
+    head,
+    fence,
+    since,
+  }));
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { factsOf, history, line, openDatabase, openKit } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { approve, createRunner, END, graph, jsonSchema, START, tool } from "../../index.ts";
+import type { ThreadQuery } from "../store.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
@@ -36,7 +37,7 @@ function schemaOf(database: DatabaseSync): string[] {
   return rows.map(({ sql }) => sql.replace(/[\s()]+/g, " ").trim()).sort();
 }
 
-test.each(["v1", "v2", "v3", "v4", "v5"])(
+test.each(["v1", "v2", "v3", "v4", "v5", "v6"])(
   "C4, P17: a database of %s has, once opened, the tables of a new one",
   async (version) => {
     restore(version);
@@ -303,5 +304,64 @@ describe("a database of version 5", () => {
     const { runner } = await openKit(() => "again", { store, threadId: "unused" });
     expect(await runner.move("queued")).toEqual({});
     expect((await store.due(10)).map(({ threadId }) => threadId)).toEqual(["crashed"]);
+  });
+});
+
+describe("a database of version 6", () => {
+  beforeEach(() => restore("v6"));
+  const key = (threadId: string) => ({ tenant: "default", threadId });
+  const writer = { take: "me", ttlMs: 60_000 };
+
+  test("U1: its due threads stay due, in the order in which they began to wait", async () => {
+    const store = sqliteStore(db);
+    const due = async () => (await store.due(10)).map(({ threadId }) => threadId);
+    expect(await due()).toEqual(["sleeping", "queued", "crashed", "left", "answered"]);
+    expect(await store.withdraw(key("queued"), "q")).toBe(true);
+    expect(await store.delete(key("left"))).toBe(true);
+    const common = { expect: 1, count: 1, at: 9, body: "{}", agent: "other" } as const;
+    await store.append(key("sleeping"), { ...common, appendId: "s", state: "running", writer, release: false });
+    await store.append(key("crashed"), { ...common, appendId: "c", state: "completed", writer, release: true });
+    expect(await due()).toEqual(["answered"]);
+  });
+
+  test("U1, L4: each filter lists its threads as before, and as they change", async () => {
+    const store = sqliteStore(db);
+    const list = async (query: Omit<ThreadQuery, "limit">) =>
+      (await store.page("default", { ...query, limit: 20 })).map(({ threadId }) => threadId);
+    const old = ["failed", "answered", "later", "sleeping", "left", "crashed"];
+    expect(await list({})).toEqual(["interrupted", "asking", "queued", "completed", ...old]);
+    expect(await list({ state: "running" })).toEqual(["left", "crashed"]);
+    expect(await list({ pauseType: "manual" })).toEqual(["later", "sleeping"]);
+    expect(await list({ agent: "other" })).toEqual(old);
+    expect(await list({ label: { env: "prod" } })).toEqual(["completed", "failed", "crashed"]);
+    expect(await list({ words: ["deploy"] })).toEqual(["queued", "completed", "failed", "crashed"]);
+    const at = Date.now();
+    const common = { expect: 1, count: 1, body: "{}", agent: "other", writer } as const;
+    const run = { appendId: "s", at, state: "running", release: false, listed: { runId: "r" } } as const;
+    const taken = await store.append(key("sleeping"), { ...common, ...run });
+    await store.append(key("crashed"), { ...common, appendId: "c", at: at + 1, state: "completed", release: true });
+    expect((await list({ agent: "other" })).slice(0, 2)).toEqual(["crashed", "sleeping"]);
+    expect(await list({ state: "running" })).toEqual(["sleeping", "left"]);
+    expect(await list({ pauseType: "manual" })).toEqual(["later"]);
+    expect(await list({ label: { env: "test" } })).toEqual(["sleeping"]);
+    expect(await list({ words: ["sleep"] })).toEqual(["sleeping"]);
+    const end = { ...common, ...run, expect: 2, appendId: "e", at: at + 2, release: true } as const;
+    const { fence } = taken as { fence: number };
+    await store.append(key("sleeping"), { ...end, state: "error", writer: { fence, ttlMs: 1 } });
+    for (const query of [{}, { agent: "other" }, { state: "error" }, { label: { env: "test" } }] as const)
+      expect((await list(query))[0]).toBe("sleeping");
+  });
+
+  test("C4: its threads continue: the queued input, the question and the stopped run", async () => {
+    const { runner } = await openKit(() => "again", { store: sqliteStore(db), threadId: "unused" });
+    expect(await runner.move("queued")).toEqual({});
+    expect((await runner.look("queued"))?.state).toBe("completed");
+    const interrupted = await opened("interrupted", ["went on"]);
+    expect(await interrupted.session.resume().result).toMatchObject({ status: "completed", text: "somewent on" });
+    const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
+    const kit = await openKit(["done"], { store: sqliteStore(db), tools: [pays], threadId: "asking" });
+    const [request] = (await kit.runner.inbox()).items;
+    await kit.runner.answer(request!.id, approve());
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "done" });
   });
 });

@@ -10,7 +10,7 @@ import { sqliteStore } from "./sqlite.ts";
 const after = { at: 50, id: "t" };
 const cases: readonly (readonly [name: string, query: Omit<ThreadQuery, "limit">, index: RegExp])[] = [
   ["no filter", {}, /SEARCH l USING INDEX listing_at \(tenant=\?/],
-  ["state", { state: "completed" }, /SEARCH l USING INDEX listing_state \(tenant=\? AND state=\?/],
+  ["state", { state: "completed" }, /SEARCH l USING INDEX listing_state \(state=\? AND tenant=\?/],
   ["pauseType", { pauseType: "manual" }, /SEARCH l USING INDEX listing_pause \(tenant=\? AND pause=\?/],
   ["agent", { agent: "a" }, /SEARCH l USING INDEX listing_agent \(tenant=\? AND agent=\?/],
   ["label", { label: { env: "prod" } }, /SEARCH label USING PRIMARY KEY \(tenant=\? AND key=\? AND value=\?/],
@@ -39,7 +39,7 @@ describe("a page of threads on SQLite", () => {
     const [text, values] = statementFor("default", { limit: 50 }, true);
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as SqlValue[])) as { detail: string }[];
     const plan = rows.map(({ detail }) => detail).join("\n");
-    expect(plan).toMatch(/SEARCH l USING INDEX listing_state \(tenant=\? AND state=\?\)/);
+    expect(plan).toMatch(/SEARCH l USING INDEX listing_state \(state=\? AND tenant=\?\)/);
     db.close();
   });
 
@@ -89,7 +89,9 @@ describe("a page of threads on SQLite", () => {
       const appended = await store.append(key, { ...append, appendId: "1", expect: 0, at: 1, writer, named });
       const { fence } = appended as { fence: number };
       const lists = () =>
-        ["listing", "label", "word", "due"].map((table) => db.prepare(`SELECT * FROM ${table}`).all());
+        ["SELECT * FROM listing", "SELECT * FROM label", "SELECT * FROM word", "SELECT due FROM thread"].map((text) =>
+          db.prepare(text).all(),
+        );
       const before = lists();
       await store.append(key, { ...append, appendId: "2", expect: 1, at: 2, writer: { fence, ttlMs: 60_000 } });
       expect(lists()).toEqual(before);

@@ -1,7 +1,8 @@
 // The lists of a database. A thread's row in `listing` has the columns that lists show and are ordered by; `label` and `word` have
-// those that it is found by. An append that keeps the state of a thread that is held changes none of them: each page that an append
-// changes is written to the disk twice. So running threads are read by their state, and put in the order of their own rows; others have
-// the time at which they were last let go.
+// those that it is found by. An append that keeps the state of a thread that is held changes none of them, and one that begins a
+// run only the index of states: each page that an append changes is written to the disk twice. So running threads are read by their
+// state, and put in the order of their own rows; others have the time at which they were last let go. A running thread keeps that
+// place, and readers by another index leave it out.
 //
 // A copy: a row that does not fit its checksum is shown as damaged, and the next append that changes it writes it anew.
 // Callers are in a transaction.
@@ -16,6 +17,8 @@ import type { Statements } from "./statements.ts";
 
 /** The pause of a thread that no append has listed: of an earlier release, or written by other means. */
 const UNLISTED = "?";
+/** The time of a thread that has run since it was made. */
+const NOWHERE = -1;
 
 /** Whether an append changes how its thread is listed. `before` is its row before that. */
 export function isMove(before: Row | undefined, { state, listed, named, release }: Append): boolean {
@@ -23,12 +26,18 @@ export function isMove(before: Row | undefined, { state, listed, named, release 
   return !isHeld || before.state !== state || listed !== undefined || named !== undefined;
 }
 
-/** Lists a thread as `append` leaves it; `row` is its row after that. */
-export function writeListing(sql: Statements, row: Row, append: Pick<Append, "state" | "listed" | "named">): void {
-  const found = sql.listing.get(row.num) as ListingRow | undefined;
+/** Lists a thread as `append` leaves it; `row` is its row after that. A thread that runs keeps its place. */
+export function writeListing(
+  sql: Statements,
+  row: Row,
+  append: Pick<Append, "state" | "listed" | "named">,
+  isNew = false,
+): void {
+  const found = isNew ? undefined : (sql.listing.get(row.num) as ListingRow | undefined);
   const before = found !== undefined && fits(found) ? found : undefined;
-  const { num: thread, tenant, id, updated_at: at, state, agent } = row;
+  const { num: thread, tenant, id, state, agent } = row;
   const { named } = append;
+  const at = state === "running" ? (before?.at ?? NOWHERE) : row.updated_at;
   const listing: ListingRow = {
     thread,
     tenant,
@@ -41,16 +50,21 @@ export function writeListing(sql: Statements, row: Row, append: Pick<Append, "st
     labels: named === undefined ? (before?.labels ?? null) : toText(JSON.stringify(named.labels)),
     crc: 0,
   };
+  const isSame = before !== undefined && before.crc === listingCrc({ ...listing, at: before.at });
   // Its time alone is written when the thread is let go.
-  const isOnlyLater = before !== undefined && before.crc === listingCrc({ ...listing, at: before.at });
-  if (row.owner !== null && isOnlyLater) return;
-  if (before !== undefined) dropLabels(sql, before);
-  if (before !== undefined && named !== undefined) dropWords(sql, before);
+  if (isSame && (row.owner !== null || before.at === at)) return;
   const { pause, run, title, labels } = listing;
-  sql.setListing.run(thread, tenant, id, at, state, agent, pause, run, title, labels, listingCrc(listing));
-  for (const [key, value] of Object.entries(namedOf(listing)?.labels ?? {}))
-    sql.addLabel.run(tenant, toText(key), toText(value), at, id, thread);
-  if (named !== undefined) for (const word of wordsOf(named)) sql.addWord.run(tenant, word, thread);
+  const crc = listingCrc(listing);
+  if (before?.at === at && before.agent === agent) sql.changeListing.run(state, pause, run, title, labels, crc, thread);
+  else sql.setListing.run(thread, tenant, id, at, state, agent, pause, run, title, labels, crc);
+  if (before?.at !== at || named !== undefined) {
+    if (before !== undefined) dropLabels(sql, before);
+    for (const [key, value] of Object.entries(namedOf(listing)?.labels ?? {}))
+      sql.addLabel.run(tenant, toText(key), toText(value), at, id, thread);
+  }
+  if (named === undefined) return;
+  if (before !== undefined) dropWords(sql, before);
+  for (const word of wordsOf(named)) sql.addWord.run(tenant, word, thread);
 }
 
 function standingOf(
@@ -321,7 +335,7 @@ export function statementFor(tenant: string, query: ThreadQuery, running: boolea
   if (pauseType !== undefined) add("l.pause = ?", pauseType === "unlisted" ? UNLISTED : pauseType);
   if (pauseType === "unlisted") add("l.state = 'paused'");
   if (agent !== undefined) add("l.agent = ?", toText(agent));
-  add(running ? "l.state = 'running'" : "l.state <> 'running'");
+  add(running ? "l.state = 'running'" : "l.state <> 'running' AND l.at >= 0");
   if (!running && state !== undefined) add("l.state = ?", state);
   if (after !== undefined) add(`(${at}, ${id}) < (?, ?)`, after.at, toText(after.id));
   values.push(limit);

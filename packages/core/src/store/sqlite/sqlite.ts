@@ -43,7 +43,7 @@ import {
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
-import { readDue, staysDue, writeDue } from "./due.ts";
+import { readDue, writeDue } from "./due.ts";
 import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
@@ -290,6 +290,7 @@ class SqliteStore implements Store {
     const fence = "take" in writer ? row.fence + 1 : writer.fence;
     const owner = "take" in writer ? toText(writer.take) : row.owner;
     const { num, tenant, id, name, created_at, open, queued, answers, parent, base, base_seq, base_crc } = row;
+    const now = this.#clock.now();
     // The row first: if it is not the known one, that undoes the rest. By name: spreading the values that SQLite returns is
     // slow.
     const saved = this.#save(
@@ -303,7 +304,7 @@ class SqliteStore implements Store {
         head: expect + count,
         fence,
         owner: append.release ? null : owner,
-        until: this.#clock.now() + writer.ttlMs,
+        until: append.release ? now : now + writer.ttlMs,
         append_id: toText(append.appendId),
         crc,
         hash,
@@ -323,8 +324,7 @@ class SqliteStore implements Store {
       isNew,
       known,
     );
-    const now = this.#clock.now();
-    if (!staysDue(before, saved, now) || append.release) writeDue(this.#sql, saved, now, true);
+    writeDue(this.#sql, before, saved, now, true);
     const large = body.length > BLOB_BYTES;
     const blob = large ? sha("sha256", body, "hex") : null;
     if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
@@ -336,7 +336,7 @@ class SqliteStore implements Store {
     if (append.raise !== undefined) raiseRequests(this.#sql, saved, append.raise);
     if (append.amend !== undefined) amendRequests(this.#sql, saved, append.amend);
     if (append.close !== undefined) closeRequests(this.#sql, saved, append);
-    if (isMove(before, append)) writeListing(this.#sql, saved, append);
+    if (isMove(before, append)) writeListing(this.#sql, saved, append, isNew);
     if (append.remember !== undefined) {
       this.#rules = undefined;
       addRules(this.#sql, saved.tenant, append.remember);
@@ -399,8 +399,9 @@ class SqliteStore implements Store {
       this.#writing(() => {
         const row = this.#row(key);
         if (row?.fence !== fence) return;
-        const saved = this.#save({ ...row, owner: null });
-        writeDue(this.#sql, saved, this.#clock.now(), true);
+        const now = this.#clock.now();
+        const saved = this.#save({ ...row, owner: null, until: now });
+        writeDue(this.#sql, row, saved, now, true);
         if (row.state !== "running") writeListing(this.#sql, saved, { state: row.state as SessionState });
       }),
     );
@@ -423,7 +424,7 @@ class SqliteStore implements Store {
     if (Number(this.#sql.send.run(row.num, key, kind, body, at, crc).changes) === 0) return false;
     const answers = kind === "answer" ? (row.answers ?? 0) + 1 : row.answers;
     const saved = this.#save({ ...row, open: row.open + 1, queued: row.queued + (kind === "input" ? 1 : 0), answers });
-    writeDue(this.#sql, saved, this.#clock.now(), false);
+    writeDue(this.#sql, row, saved, this.#clock.now(), false);
     return true;
   }
 
@@ -443,7 +444,7 @@ class SqliteStore implements Store {
     const answers = row.answers === null ? null : fewer(row.answers, [kind]);
     const queued = row.queued - (kind === "input" ? 1 : 0);
     const saved = this.#save({ ...row, open: row.open - 1, queued, answers });
-    writeDue(this.#sql, saved, this.#clock.now(), false);
+    writeDue(this.#sql, row, saved, this.#clock.now(), false);
     return true;
   }
 
@@ -459,8 +460,9 @@ class SqliteStore implements Store {
   }
 
   async due(limit: number, olderThanMs = 0, tenant?: string): Promise<readonly DueThread[]> {
-    const before = this.#clock.now() - Math.max(0, olderThanMs);
-    const query = { limit, before, tenant: tenant === undefined ? undefined : toText(tenant) };
+    const now = this.#clock.now();
+    const before = now - Math.max(0, olderThanMs);
+    const query = { limit, now, before, tenant: tenant === undefined ? undefined : toText(tenant) };
     const show = (row: Row) => (fits(row, fromText(String(row.tenant))) ? this.#shown(row) : undefined);
     return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => readDue(this.#sql, query, show)));
   }

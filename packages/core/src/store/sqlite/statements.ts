@@ -33,12 +33,14 @@ const texts = {
   // The number of a new thread, and the highest fence of those that were deleted.
   newThread: `SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num,
      last, crc FROM fences`,
-  threads: "SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id",
-  due: `SELECT due.at AS since, thread.* FROM due INDEXED BY due_at CROSS JOIN thread ON thread.num = due.thread
-     WHERE due.at <= ? ORDER BY due.at LIMIT ? OFFSET ?`,
-  setDue: "INSERT INTO due (thread, at) VALUES (?, ?) ON CONFLICT (thread) DO UPDATE SET at = excluded.at",
-  addDue: "INSERT INTO due (thread, at) VALUES (?, ?) ON CONFLICT (thread) DO UPDATE SET at = MIN(at, excluded.at)",
-  dropDue: "DELETE FROM due WHERE thread = ?",
+  // All rows, to be compared with those of an index.
+  threads: "SELECT * FROM thread NOT INDEXED WHERE tenant = ? ORDER BY updated_at DESC, id",
+  due: "SELECT due AS since, * FROM thread INDEXED BY thread_due WHERE due <= ? ORDER BY due LIMIT ? OFFSET ?",
+  // Each since its lease was over, or it was let go.
+  running: `SELECT MIN(thread.until, ?) AS since, thread.* FROM listing INDEXED BY listing_state
+     CROSS JOIN thread ON thread.num = listing.thread WHERE listing.state = 'running'`,
+  setDue: "UPDATE thread SET due = ? WHERE num = ?",
+  addDue: "UPDATE thread SET due = MIN(COALESCE(due, ?1), ?1) WHERE num = ?2",
   countThreads: "SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?",
   addThread: `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -108,6 +110,8 @@ const texts = {
   listing: "SELECT * FROM listing WHERE thread = ?",
   setListing: `INSERT OR REPLACE INTO listing (thread, tenant, id, at, state, agent, pause, run, title, labels, crc)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  // One that keeps its place: SQLite changes only the indexes of the columns that are set.
+  changeListing: "UPDATE listing SET state = ?, pause = ?, run = ?, title = ?, labels = ?, crc = ? WHERE thread = ?",
   dropListing: "DELETE FROM listing WHERE thread = ?",
   addLabel: "INSERT OR REPLACE INTO label (tenant, key, value, at, id, thread) VALUES (?, ?, ?, ?, ?, ?)",
   dropLabel: "DELETE FROM label WHERE tenant = ? AND key = ? AND value = ? AND at = ? AND id = ?",
