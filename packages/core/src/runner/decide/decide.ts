@@ -11,7 +11,7 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import { beginsSegment, type Command, isKept, isSignal, nextTry, type SignalCommand } from "./command.ts";
+import { beginsSegment, type Command, isKept, isSignal, nextTry } from "./command.ts";
 import type { Receipt } from "./ending.ts";
 import { breakpointFact, commandFact, labelFact, ruleRemoved, samePause, stateFact } from "./facts.ts";
 import { judge } from "./judge.ts";
@@ -109,7 +109,7 @@ type OutcomeOf<K extends keyof Outcomes> = (
   command: Command,
 ) => Outcomes[K];
 
-const receipt: OutcomeOf<SignalCommand["do"]> = ({ run }, facts) =>
+const receipt = ({ run }: ThreadState, facts: readonly Fact[]): Receipt =>
   receiptIn({ runId: run?.id, segment: run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
 
 const outcomes: { readonly [K in keyof Outcomes]: OutcomeOf<K> } = {
