@@ -4,6 +4,7 @@
 //    the reader gets `gap`, and reads the facts again from the store.
 // 3. A draft is void once its answer is on record, or its segment is over: it is not handed out. Other drafts
 //    older than the last fact handed out come from another agent; only text and progress are worth handing out then.
+//    A draft follows the fact whose seq it has: that fact is handed out first. One whose fact the store does not have is void.
 // 4. A reader that joins in mid-answer, or that gets `gap`, gets the text so far after the facts, as one delta at offset 0 (L2).
 // 5. A reader of one run gets no event of the thread after it.
 // 6. A thread has one feed in a runner, for any session that writes: a reader from before open() gets its drafts, too.

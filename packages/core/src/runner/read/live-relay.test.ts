@@ -1,8 +1,11 @@
 // Text between runners: one runs the thread, the other follows it.
 
-import { gate, listen, openDatabase, openKit, said, settle } from "@belay/testkit";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gate, listen, openDatabase, openKit, said, settle, until } from "@belay/testkit";
 import { expect, test } from "vitest";
-import type { BelayEvent } from "../../event.ts";
+import { type BelayEvent, isFact } from "../../event.ts";
 import {
   agent,
   createRunner,
@@ -279,4 +282,68 @@ test("L1: a SQLite database without a path relays nothing, and the log says so o
   await Promise.all([runner.close(), other.close()]);
   expect(shown(heard.events)).toEqual(["message assistant: one", "message assistant: two"]);
   expect(logged).toEqual(["RELAY_UNAVAILABLE"]);
+});
+
+test("L1: a batch ahead of all facts is looked for once, and holds up no fact", async () => {
+  const store = memoryStore();
+  const { model, say } = mouth();
+  const { session, runner } = await openKit(model, { store });
+  const key = { tenant: "default", threadId: "thread" };
+  let looks = 0;
+  const load: typeof store.load = async (...given) => {
+    looks += 1;
+    if (looks > 100) throw new Error("the store is read again and again");
+    return store.load(...given);
+  };
+  const other = onlooker(wrapStore(store, { load }));
+  const heard = listen(other.events("thread"));
+  const run = session.run("go");
+  say(text("Hel"));
+  const { seq, at, runId } = await heard.until(({ type }) => type === "text-delta");
+  await settle();
+  looks = 0;
+  const place = { at, threadId: "thread", runId, segment: 1, attempt: 1, agentName: "helper", runPath: "helper" };
+  const drafts = [{ type: "turn-start", turn: 9, seq: seq + 90, ...place }];
+  const line = store.relay!(key, "owner", () => {})!;
+  line.say(JSON.stringify({ owner: "of another past", n: 1, drafts, over: false }));
+  await settle();
+  expect(looks).toBe(1);
+  line.leave();
+  say(text("lo"), finish);
+  await run.result;
+  await heard.until((event) => event.type === "state" && event.state === "completed");
+  await Promise.all([runner.close(), other.close()]);
+  expect(said(heard.events)).not.toContain("turn-start 9");
+  expect(said(heard.events.filter(isFact)).slice(-3)).toEqual([
+    "message assistant: Hello",
+    "run-end completed",
+    "state completed",
+  ]);
+});
+
+test("E1, L1: on SQLite a draft may be faster than the hint of the facts before it; a reader gets the facts first", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "belay-relay-"));
+  const dbs = [await openDatabase(join(folder, "db")), await openDatabase(join(folder, "db"))] as const;
+  const { model, say } = mouth();
+  const { session, runner } = await openKit(model, { store: sqliteStore(dbs[0]) });
+  // Its first hint would come after a minute.
+  const other = onlooker(sqliteStore(dbs[1], { pollMs: 60_000 }));
+  const heard = listen(other.events("thread"));
+  await until(() => readdirSync(folder).some((name) => name.includes("-live-")));
+  const run = session.run("go");
+  say(text("Hello"));
+  await heard.until(({ type }) => type === "text-delta");
+  expect(said(heard.events).filter((line) => !line.startsWith("turn-start"))).toEqual([
+    "state initialized",
+    "run-start",
+    "state running",
+    "message user: go",
+    "text Hello",
+  ]);
+  expect(heard.events.filter((event) => !isFact(event)).map(({ seq }) => seq)).toContain(4);
+  say(finish);
+  await run.result;
+  await Promise.all([runner.close(), other.close()]);
+  for (const db of dbs) db.close();
+  rmSync(folder, { recursive: true });
 });

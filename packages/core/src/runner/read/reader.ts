@@ -167,6 +167,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
 
   async #catchUp(cursor: number): Promise<void> {
     this.#behind = false;
+    const before = new Set(this.#queue);
     let facts: readonly Fact[];
     try {
       facts = await this.#read(cursor);
@@ -176,10 +177,13 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       if (this.#last === -1) return;
       throw error;
     }
+    // The store has a fact before its owner sends a draft that follows it. An event from before this look that is ahead of all
+    // facts follows none, or one that the store has lost: the reader would look for it again at once, without end.
+    const head = facts.at(-1)?.seq ?? cursor;
     // Merged with the live events that arrived meanwhile, which have drafts between the facts. A fact that is there twice is
     // handed out once. A draft of another process may come before the fact that it follows: that fact goes first. Else the
-    // reader would look for it again at once, without end, and each look would lengthen the queue.
-    const live = this.#queue.slice(this.#next);
+    // reader would look for it again at once, and each look would lengthen the queue.
+    const live = this.#queue.slice(this.#next).filter((event) => event.seq <= head || !before.has(event));
     const ahead = live.find((event) => event.seq > cursor);
     const first = ahead === undefined ? Number.POSITIVE_INFINITY : isFact(ahead) ? ahead.seq : ahead.seq + 1;
     const after = facts.findIndex(({ seq }) => seq >= first);
