@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { foldAll, type Heard, listen, until } from "@belay/testkit";
+import { foldAll, type Heard, isFact, listen, until } from "@belay/testkit";
 import { bundlePrograms, type Child, type OpenStore, openStore, places, startChild } from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { agent, type BelayEvent, createRunner, type Fact, type Runner } from "../index.ts";
@@ -33,6 +33,15 @@ function shownBy({ events }: Heard): string {
     text += delta.text;
   }
   return text;
+}
+
+/** Each fact comes once, in order, and each draft after the fact that it follows. `after` is the cursor of the reader. */
+function isInOrder({ events }: Heard, after = 0): void {
+  let head = after;
+  for (const event of events) {
+    if (isFact(event)) head += 1;
+    expect([event.type, event.seq]).toEqual([event.type, head]);
+  }
 }
 
 describe.each(places)("readers in another process, on $name", (place) => {
@@ -81,8 +90,10 @@ describe.each(places)("readers in another process, on $name", (place) => {
     const told = await speaker.said("view ");
     const there = JSON.parse(told.slice("view ".length)) as object;
     const facts = await allFacts();
-    for (const [i, { events }] of joined.entries()) {
+    for (const [i, each] of joined.entries()) {
+      const { events } = each;
       const after = i === 0 ? 0 : (i - 1) % 5;
+      isInOrder(each, after);
       // A reader has the facts before its cursor from the page that it read there.
       const { draft: _draft, ...view } = foldAll([...facts.slice(0, after), ...events]);
       expect(JSON.parse(JSON.stringify(view))).toEqual(there);
@@ -106,6 +117,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
     await Promise.all(heard.map((each) => each.until(isEnd)));
     await speaker.said("ended completed");
     const whole = spoken(30);
+    for (const each of heard) isInOrder(each);
     const shown = heard.map(shownBy);
     expect(shown.filter((text) => whole.startsWith(text) && text !== "").length).toBe(50);
   });

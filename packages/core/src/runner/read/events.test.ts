@@ -241,7 +241,6 @@ describe("runner.events", () => {
     const late = listen(other.runner.events("thread", { after: 4, signal: abort.signal }));
     await settle();
     abort.abort();
-    // Drafts are relayed, too, if the run takes long enough.
     expect((await heard.all).filter(isFact)).toEqual(await now(kit));
     expect((await late.all).filter(isFact)).toEqual((await now(kit)).slice(4));
   });
