@@ -13,7 +13,9 @@ let store: Store;
 beforeAll(async () => {
   pool = await openPool();
   const query: PostgresPool["query"] = (asked) => {
-    if (asked.name !== undefined) statements.push(asked.name.split("_")[1]!);
+    const name = asked.name?.split("_")[1];
+    // The hints of the appends before are sent a moment after them: on a busy machine, beside the renewals.
+    if (name !== undefined && name !== "notify") statements.push(name);
     return pool.query(asked);
   };
   store = postgresStore(Object.assign(Object.create(pool), { query }), { schema });
