@@ -17,15 +17,17 @@ function movableFrom({ state, answers, rest_due, queued }: Row, now: number): nu
 }
 
 /**
- * Writes from when on it can move, if that has changed. `isMove` says that an append or a release set it anew; a command leaves
- * an earlier time.
+ * Writes from when on it can move, if that has changed. `isMove` says that an append or a release set it anew; a command that
+ * waits leaves an earlier time.
  */
 export function writeDue(sql: Statements, before: Row | undefined, after: Row, now: number, isMove: boolean): void {
   const from = movableFrom(after, now);
   const was = before === undefined ? null : movableFrom(before, now);
-  const isKept = from === was && before?.owner != null && after.owner !== null;
-  if ((from === null && was === null) || (isMove && isKept)) return;
-  if (isMove || from === null) sql.setDue.run(from, after.num);
+  const isHeld = before?.owner != null && after.owner !== null;
+  // Nothing that counts from now: a time of its own, or none.
+  const isFixed = from === null || (after.state === "paused" && after.answers === null);
+  if (from === was && (isFixed || (isMove && isHeld))) return;
+  if (isMove || isFixed) sql.setDue.run(from, after.num);
   else sql.addDue.run(from, after.num);
 }
 

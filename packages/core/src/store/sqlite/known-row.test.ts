@@ -106,6 +106,21 @@ describe("a row that a store remembers", () => {
     expect((await ours.load(key))?.row.lease?.owner).toBe("them");
   });
 
+  it("is written over after a release, unless another process wrote to it since", async () => {
+    const { ours, theirs, fence } = await pair("released.db");
+    await ours.release(key, fence);
+    const again = await ours.append(key, append(1, { take: "us", ttlMs: 60_000 }));
+    expect(again).toMatchObject({ ok: true, mail: false });
+    await ours.release(key, (again as { fence: number }).fence);
+    await theirs.send(key, command);
+    expect(await ours.append(key, append(2, { take: "us", ttlMs: 60_000 }))).toMatchObject({ ok: true, mail: true });
+    const held = (await theirs.load(key))!.row.lease!;
+    await ours.release(key, held.fence);
+    expect(await theirs.append(key, append(3, { take: "them", ttlMs: 60_000 }))).toMatchObject({ ok: true });
+    expect(await ours.append(key, append(3, { take: "us", ttlMs: 60_000 }))).toMatchObject({ ok: false, why: "busy" });
+    expect((await theirs.load(key))?.lines).toHaveLength(4);
+  });
+
   it("P7: a writer that takes it again after damage gets the error, and nothing is written", async () => {
     const changes = [
       "created_at = created_at + 1",
@@ -145,4 +160,24 @@ describe("a row that a store remembers", () => {
       expect((await theirs.past(fork))?.lines ?? [], column).toHaveLength(column === "parent" ? 2 : 0);
     }
   });
+});
+
+it("Z1: a thread that sleeps is due at its time alone: not from an answer on that was taken back, and the same after a release", async () => {
+  const { ours, theirs, fence } = await pair("sleeping.db");
+  const dueAt = Date.now() + 60_000;
+  const due = async () => (await theirs.due(10)).map(({ threadId }) => threadId);
+  await ours.append(key, append(1, { fence, ttlMs: 60_000 }, { state: "paused", rest: { from: 2, dueAt } }));
+  await ours.release(key, fence);
+  expect(await due()).toEqual([]);
+  await theirs.send(key, { ...command, kind: "answer" });
+  expect(await due()).toEqual(["thread"]);
+  expect(await theirs.withdraw(key, "k")).toBe(true);
+  expect(await due()).toEqual([]);
+  const again = await ours.append(
+    key,
+    append(2, { take: "us", ttlMs: 60_000 }, { state: "paused", rest: { from: 2, dueAt: 5 } }),
+  );
+  expect(await due()).toEqual([]);
+  await ours.release(key, (again as { fence: number }).fence);
+  expect((await theirs.due(10)).map(({ since }) => since)).toEqual([5]);
 });

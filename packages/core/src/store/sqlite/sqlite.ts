@@ -395,18 +395,20 @@ class SqliteStore implements Store {
   }
 
   async release(key: ThreadKey, fence: number): Promise<void> {
-    await this.#guarded(key, () =>
-      this.#writing(() => {
-        const row = this.#row(key);
-        if (row?.fence !== fence) return;
-        const now = this.#clock.now();
-        const saved = this.#save({ ...row, owner: null, until: now });
-        writeDue(this.#sql, row, saved, now, true);
-        if (row.state !== "running") writeListing(this.#sql, saved, { state: row.state as SessionState });
-      }),
-    );
+    const released = await this.#guarded(key, () => this.#writing(() => this.#release(key, fence)));
+    if (released !== undefined) this.#looked(name(key), released);
     this.#poll.changed(name(key), "append");
     this.#poll.changedIn(key);
+  }
+
+  #release(key: ThreadKey, fence: number): Row | undefined {
+    const row = this.#row(key);
+    if (row?.fence !== fence) return undefined;
+    const now = this.#clock.now();
+    const saved = this.#save({ ...row, owner: null, until: now });
+    writeDue(this.#sql, row, saved, now, true);
+    if (row.state !== "running") writeListing(this.#sql, saved, { state: row.state as SessionState });
+    return saved;
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
