@@ -26,19 +26,20 @@ export function isMove(before: Row | undefined, { state, listed, named, release 
   return !isHeld || before.state !== state || listed !== undefined || named !== undefined;
 }
 
-/** Lists a thread as `append` leaves it; `row` is its row after that. A thread that runs keeps its place. */
+/**
+ * Lists a thread as `append` leaves it. `row` is its row after that, and gets the listing; `before` is the listing before that.
+ * A thread that runs keeps its place.
+ */
 export function writeListing(
   sql: Statements,
   row: Row,
   append: Pick<Append, "state" | "listed" | "named">,
-  isNew = false,
+  before: ListingRow | undefined,
 ): void {
-  const found = isNew ? undefined : (sql.listing.get(row.num) as ListingRow | undefined);
-  const before = found !== undefined && fits(found) ? found : undefined;
   const { num: thread, tenant, id, state, agent } = row;
   const { named } = append;
   const at = state === "running" ? (before?.at ?? NOWHERE) : row.updated_at;
-  const listing: ListingRow = {
+  const listing = {
     thread,
     tenant,
     id,
@@ -51,10 +52,13 @@ export function writeListing(
     crc: 0,
   };
   const isSame = before !== undefined && before.crc === listingCrc({ ...listing, at: before.at });
+  row.listing = before;
   // Its time alone is written when the thread is let go.
   if (isSame && (row.owner !== null || before.at === at)) return;
   const { pause, run, title, labels } = listing;
   const crc = listingCrc(listing);
+  listing.crc = crc;
+  row.listing = listing;
   if (before?.at === at && before.agent === agent) sql.changeListing.run(state, pause, run, title, labels, crc, thread);
   else sql.setListing.run(thread, tenant, id, at, state, agent, pause, run, title, labels, crc);
   if (before?.at !== at || named !== undefined) {
@@ -102,13 +106,14 @@ function dropWords(sql: Statements, listing: ListingRow): void {
   if (named !== undefined) for (const word of wordsOf(named)) sql.dropWord.run(listing.tenant, word, listing.thread);
 }
 
-/** Returns the title and labels of a thread; undefined if no append has set them, or they are damaged. */
-export function readNamed(sql: Statements, thread: number): Named | undefined {
+/** Returns the listing of a thread; undefined if it has none, or that is damaged. */
+export function readListing(sql: Statements, thread: number): ListingRow | undefined {
   const found = sql.listing.get(thread) as ListingRow | undefined;
-  return found !== undefined && fits(found) ? namedOf(found) : undefined;
+  return found !== undefined && fits(found) ? found : undefined;
 }
 
-function namedOf({ title, labels }: Pick<ListingRow, "title" | "labels">): Named | undefined {
+/** Returns the title and labels of a thread; undefined if no append has set them. */
+export function namedOf({ title, labels }: Pick<ListingRow, "title" | "labels">): Named | undefined {
   if (labels === null) return undefined;
   return { labels: JSON.parse(fromText(labels)), ...(title !== null && { title: fromText(title) }) };
 }

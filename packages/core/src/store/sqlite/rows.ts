@@ -34,6 +34,8 @@ export interface Row {
   readonly created_at: number;
   readonly updated_at: number;
   readonly row_crc: number;
+  /** Its row in the lists, if this store has read or written that with it. A change of that one changes this one, too. */
+  listing?: ListingRow | undefined;
 }
 
 /** The lines of a thread that exists or is kept for its forks. */
@@ -106,7 +108,7 @@ export interface PageRow {
   readonly crc: number;
 }
 
-type Summed = Omit<Row, "row_crc" | "name">;
+type Summed = Omit<Row, "row_crc" | "name" | "listing">;
 
 /** Everything in a thread's row; NULL in a column added later adds nothing. */
 export function rowCrc(row: Summed): number {

@@ -44,7 +44,7 @@ import {
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
 import { readDue, writeDue } from "./due.ts";
-import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
+import { isMove, namedOf, Pages, readListing, writeListing } from "./listing.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
@@ -140,7 +140,8 @@ class SqliteStore implements Store {
         const shown = this.#shown(row);
         const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from === "rest" ? beforeRest(shown) : from;
         const lines = readLines(this.#sql, key, row, after);
-        const named = readNamed(this.#sql, row.num);
+        row.listing = readListing(this.#sql, row.num);
+        const named = row.listing && namedOf(row.listing);
         const commands = this.#commands(key, row);
         return {
           row: named === undefined ? shown : { ...shown, named },
@@ -336,7 +337,11 @@ class SqliteStore implements Store {
     if (append.raise !== undefined) raiseRequests(this.#sql, saved, append.raise);
     if (append.amend !== undefined) amendRequests(this.#sql, saved, append.amend);
     if (append.close !== undefined) closeRequests(this.#sql, saved, append);
-    if (isMove(before, append)) writeListing(this.#sql, saved, append, isNew);
+    saved.listing = before?.listing;
+    if (isMove(before, append)) {
+      const listing = isNew ? undefined : (before?.listing ?? readListing(this.#sql, saved.num));
+      writeListing(this.#sql, saved, append, listing);
+    }
     if (append.remember !== undefined) {
       this.#rules = undefined;
       addRules(this.#sql, saved.tenant, append.remember);
@@ -407,7 +412,8 @@ class SqliteStore implements Store {
     const now = this.#clock.now();
     const saved = this.#save({ ...row, owner: null, until: now });
     writeDue(this.#sql, row, saved, now, true);
-    if (row.state !== "running") writeListing(this.#sql, saved, { state: row.state as SessionState });
+    const state = row.state as SessionState;
+    if (state !== "running") writeListing(this.#sql, saved, { state }, readListing(this.#sql, row.num));
     return saved;
   }
 
