@@ -14,8 +14,9 @@ const effort = effortOf(JSON.parse(process.env.BELAY_EFFORT ?? "{}"));
 const ending = effort.tier === "test" ? "test" : "sweep.test";
 const testsIn = (folders: readonly string[]) => folders.map((folder) => `${folder}/**/*.${ending}.{ts,tsx}`);
 
-/** Tests of these folders change nothing of their process, so that their files may share one and the modules that it has loaded. */
-const sharing = testsIn(["packages/core/src", "packages/client/src"]);
+const all = testsIn(["packages/*/src", "examples", "scripts", "test"]);
+/** Some tests of the console need a page around them, which is there for a whole process. */
+const apart = testsIn(["packages/console/src"]);
 
 export default defineConfig({
   resolve: {
@@ -24,11 +25,9 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { extends: true, test: { name: "core", include: sharing, isolate: effort.tier !== "test" } },
-      {
-        extends: true,
-        test: { name: "apart", include: testsIn(["packages/*/src", "examples", "scripts", "test"]), exclude: sharing },
-      },
+      { extends: true, test: { name: "apart", include: apart } },
+      // Tests change nothing of their process, so that their files may share one and the modules that it has loaded.
+      { extends: true, test: { name: "together", include: all, exclude: apart, isolate: effort.tier !== "test" } },
     ],
     provide: { effort },
     // Starts nothing by itself: a test that needs a server asks for it.
