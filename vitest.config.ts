@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
+import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { type Effort, effortOf } from "./scripts/effort.mjs";
 import { sources } from "./scripts/sources.mjs";
 
@@ -18,6 +20,19 @@ const all = testsIn(["packages/*/src", "examples", "scripts", "test"]);
 /** Some tests of the console need a page around them, which is there for a whole process. */
 const apart = testsIn(["packages/console/src"]);
 
+/** Files that take long. */
+const long = /\.sweep\.test\.|processes\.test\.|^test\/examples\.test\.|^packages\/console\//;
+
+/** Begins with the long files: one that began last would be alone at the end. vitest knows by itself only files that it has run. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ project, moduleId }: TestSpecification) =>
+      long.test(relative(project.vitest.config.root, moduleId));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   resolve: {
     // Tests read the sources: nothing has to be built first.
@@ -29,6 +44,7 @@ export default defineConfig({
       // Tests change nothing of their process, so that their files may share one and the modules that it has loaded.
       { extends: true, test: { name: "together", include: all, exclude: apart, isolate: effort.tier !== "test" } },
     ],
+    sequence: { sequencer: LongFirst },
     provide: { effort },
     // Starts nothing by itself: a test that needs a server asks for it.
     globalSetup: ["scripts/services.mjs"],
