@@ -32,9 +32,16 @@ export function openTerminal(command: string, args: readonly string[], options: 
   const pty = spawn(command, [...args], { cols, rows, cwd: options.cwd, env, name: env.TERM });
   let raw = "";
   let parsed = Promise.resolve();
+  /** How often the screen has changed. */
+  let changes = 0;
   pty.onData((data) => {
     raw += data;
-    parsed = new Promise((resolve) => screen.write(data, resolve));
+    parsed = new Promise((resolve) =>
+      screen.write(data, () => {
+        changes += 1;
+        resolve();
+      }),
+    );
   });
   // A terminal answers when it is asked about itself.
   screen.onData((data) => pty.write(data));
@@ -56,7 +63,14 @@ export function openTerminal(command: string, args: readonly string[], options: 
   const text = () => lines(0, screen.buffer.active.length).join(" ").replace(/\s+/g, " ").trim();
   let endedAt: number | undefined;
   const wait = async (found: () => boolean, wanted: unknown) => {
-    for (const started = Date.now(); !found(); await sleep(5)) {
+    let seen: number | undefined;
+    // A screen that has not changed is not read again: with all that has scrolled off it is long.
+    const isThere = () => {
+      if (seen === changes) return false;
+      seen = changes;
+      return found();
+    };
+    for (const started = Date.now(); !isThere(); await sleep(5)) {
       // The last output may still be on its way.
       if (code !== undefined) endedAt ??= Date.now();
       const over = endedAt !== undefined && Date.now() - endedAt > 1_000;
@@ -83,6 +97,7 @@ export function openTerminal(command: string, args: readonly string[], options: 
     press: (keys: string) => pty.write(keys),
     resize(columns: number, tall: number) {
       screen.resize(columns, tall);
+      changes += 1;
       pty.resize(columns, tall);
     },
     /** Waits until everything that was drawn contains `wanted`. */

@@ -289,11 +289,12 @@ export async function settle(rounds = 5): Promise<void> {
   for (let i = 0; i < rounds; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Waits for an event without a deadline. */
+/** Waits until `holds` does, however it comes. Looks less often the longer it takes: a look may read a whole store. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const started = Date.now(); Date.now() - started < 30_000; ) {
+  const started = Date.now();
+  for (let waited = 0; waited < 30_000; waited = Date.now() - started) {
     if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(2, waited / 20)));
   }
   throw new Error(`It never came true: ${holds}`);
 }
