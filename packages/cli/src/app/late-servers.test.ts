@@ -55,18 +55,20 @@ test("Esc in a call of an MCP server ends it on its wire and on the screen", asy
   try {
     const folder = mkdtempSync(join(program().place, "folder-"));
     const env = { BELAY_DATA: join(folder, ".data"), BELAY_CONFIG: config };
+    const terminal = program().open(["--base-url", wire.url, "--model", "test"], { cwd: folder, env });
+    await terminal.untilSeen("Ask, or tell it");
+    // Until the server is up.
+    for (let turn = 1; ; turn++) {
+      wire.script([`Turn ${turn}.`]);
+      terminal.press(`begin${ENTER}`);
+      await terminal.untilSeen(`Turn ${turn}.`);
+      await terminal.untilSeen("· ready");
+      if (JSON.stringify((await wire.arrived(turn)).body.tools).includes("every__")) break;
+    }
     wire.script(
-      ["First."],
       [{ call: "every__trigger-long-running-operation", id: "c1", args: { duration: 60, steps: 600 } }],
       ["Then this."],
     );
-    const terminal = program().open(["--base-url", wire.url, "--model", "test"], { cwd: folder, env });
-    await terminal.untilSeen("Ask, or tell it");
-    // By its end the server is up.
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
-    terminal.press(`begin${ENTER}`);
-    await terminal.untilSeen("First.");
-    await terminal.untilSeen("· ready");
     terminal.press(`take long${ENTER}`);
     await terminal.untilSeen(/every__trigger-long-running-operation/);
     await terminal.untilSeen("working");
