@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { bundledDoors } from "../scripts/bundled-doors.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = join(root, "examples");
@@ -10,6 +11,11 @@ const examples = join(root, "examples");
 const folders = existsSync(examples)
   ? readdirSync(examples).filter((name) => name !== "start" && existsSync(join(examples, name, "main.ts")))
   : [];
+
+let doors: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  doors = await bundledDoors();
+});
 
 test.concurrent.for(folders)(
   "%s runs without any key and prints what its output.txt says",
@@ -28,7 +34,7 @@ test("each example has a number of its own", () => {
 
 /** A process of its own, as a reader would start it, with no key in its environment. */
 function runExample(file: string): Promise<{ code: number | string; stdout: string; stderr: string }> {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NO_COLOR: "1" };
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NO_COLOR: "1", ...doors };
   const options = { cwd: root, env, timeout: 150_000 };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, ["--import", "tsx", file], options, (error, stdout, stderr) =>

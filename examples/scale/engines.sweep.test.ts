@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
+import { bundledDoors } from "../../scripts/bundled-doors.mjs";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const { everyVariant } = inject("effort");
@@ -10,7 +11,8 @@ const { everyVariant } = inject("effort");
 test.each(everyVariant ? ["bullmq", "dbos", "restate"] : ["dbos"])(
   "on %s its output equals that without an engine",
   async (engine) => {
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NO_COLOR: "1" };
+    const { PATH, HOME, TMPDIR } = process.env;
+    const env = { PATH, HOME, TMPDIR, NO_COLOR: "1", ...(await bundledDoors()) };
     const given = ["--import", "tsx", here("main.ts"), "--engine", engine];
     const { stdout } = await promisify(execFile)(process.execPath, given, {
       cwd: here("../.."),
