@@ -162,70 +162,51 @@ function mixed(first: Fact, other: Fact): Error {
 
 function versionFor(facts: readonly Fact[]): number {
   let version = 1;
-  for (const fact of facts) {
-    if (isNew(fact)) return 4;
-    if (fact.type === "command") version = 3;
-    if (version === 1) version = versionOf(fact);
-  }
+  for (const fact of facts) version = Math.max(version, versionOf(fact));
   return version;
 }
 
-/** Returns the oldest version, 1 or 2, that can hold this fact, which is neither new in version 4 nor a command. */
-function versionOf(fact: Fact): 1 | 2 {
+/** Returns the oldest version that can hold this fact. */
+function versionOf(fact: Fact): number {
   switch (fact.type) {
+    case "label":
+      return 4;
+    case "command":
+      return 3;
     case "step":
     case "request-answered":
     case "drift":
     case "rule-removed":
     case "breakpoint":
       return 2;
-    case "action":
-      if (fact.action.interrupted === undefined || !isOld(fact.action.interrupted)) return 2;
-      break;
+    case "action": {
+      const { interrupted } = fact.action;
+      if (isView(interrupted) || isNewKind(interrupted)) return 4;
+      return interrupted === undefined || !isOld(interrupted) ? 2 : 1;
+    }
     case "run-start":
-      if (fact.fingerprint !== undefined || fact.runPath.includes("/")) return 2;
-      break;
+      return fact.fingerprint !== undefined || fact.runPath.includes("/") ? 2 : 1;
     case "tool-start":
-      if (fact.ranArgs !== undefined || fact.rule !== undefined) return 2;
-      break;
-    case "state":
-      if (fact.tokenUntil !== undefined || fact.to !== undefined || fact.edits !== undefined) return 2;
-      if (fact.forked !== undefined || fact.missed !== undefined) return 2;
-      if (fact.interrupts?.some((interrupt) => !isOld(interrupt))) return 2;
-      break;
-    case "run-end":
-      if (fact.patch !== undefined) return 2;
-      break;
-    case "message":
-      if (fact.message.isInterrupted) return 2;
-      break;
-    case "input-queued":
-    case "input-consumed":
-      if (fact.kind === "observe") return 2;
-      break;
-    default:
-  }
-  return 1;
-}
-
-/** True if it has something that version 3 cannot hold. */
-function isNew(fact: Fact): boolean {
-  switch (fact.type) {
-    case "message":
-      return fact.message.by !== undefined || fact.message.remembered === true;
-    case "action":
-      return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
-    case "state":
-      return fact.interrupts?.some((each) => isRequest(each) || isNewKind(each)) ?? false;
+      return fact.ranArgs !== undefined || fact.rule !== undefined ? 2 : 1;
+    case "state": {
+      if (fact.interrupts?.some((each) => isRequest(each) || isNewKind(each))) return 4;
+      const more = fact.tokenUntil ?? fact.to ?? fact.edits ?? fact.forked ?? fact.missed;
+      return more !== undefined || fact.interrupts?.some((each) => !isOld(each)) ? 2 : 1;
+    }
     case "tool-end":
     case "tool-late":
-      return fact.values !== undefined;
+      return fact.values !== undefined ? 4 : 1;
     case "run-end":
-      return fact.values !== undefined || fact.outputKey !== undefined;
-    case "label":
-      return true;
+      if (fact.values !== undefined || fact.outputKey !== undefined) return 4;
+      return fact.patch !== undefined ? 2 : 1;
+    case "message":
+      if (fact.message.by !== undefined || fact.message.remembered) return 4;
+      return fact.message.isInterrupted ? 2 : 1;
+    case "input-queued":
+    case "input-consumed":
+      return fact.kind === "observe" ? 2 : 1;
     default:
-      return false;
+      return fact satisfies never;
   }
 }
 
@@ -338,16 +319,9 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       if (last === undefined && fact.finish === undefined && more === undefined)
         return { run, usage: writeUsage(usage), output };
       const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
-      return {
-        run,
-        finish,
-        usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage),
-        output,
-        error,
-        patch,
-        values,
-        outputKey,
-      };
+      const changed = isSame(usage, last?.usage) ? undefined : writeUsage(usage);
+      if (more === undefined) return { run, finish, usage: changed, output };
+      return { run, finish, usage: changed, output, error, patch, values, outputKey };
     }
     default:
       return fact satisfies never;
@@ -369,7 +343,7 @@ function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
 function shortLeaf(leaf: InterruptView): InterruptView {
   if (!isOld(leaf) && !waitsForResume(leaf)) return { id: leaf.id, data: leaf.data } as InterruptView;
   const { data, ...interrupt } = leaf;
-  return { ...interrupt, data };
+  return Object.assign(interrupt, { data });
 }
 
 /** A request that is on record is written as its id. */

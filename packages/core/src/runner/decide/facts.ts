@@ -120,11 +120,25 @@ export function runEnd(
 }
 
 export function turnEnd(place: FramePlace, turn: number, at: number): TurnEndEvent {
-  return { type: "turn-end", ...base(place), at, turn };
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return { type: "turn-end", seq: 0, at, threadId, runId, segment, attempt: 1, agentName, runPath, turn };
 }
 
 export function messageFact(place: FramePlace, message: Message): MessageEvent {
-  return { type: "message", turn: 0, message, ...base(place) };
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return {
+    type: "message",
+    seq: 0,
+    at: 0,
+    threadId,
+    runId,
+    segment,
+    attempt: 1,
+    agentName,
+    runPath,
+    turn: 0,
+    message,
+  };
 }
 
 /** Returns the messages of a person. One without an id gets that of its place in the list. */
