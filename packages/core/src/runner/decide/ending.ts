@@ -258,7 +258,8 @@ export function newHandle(
   interruptType: PauseType,
   { now, tokenTtlMs }: Pick<Circumstances, "now" | "tokenTtlMs">,
 ): { readonly handle: Handle; readonly token: Pick<StateEvent, "tokenHash" | "tokenUntil"> } {
-  const { token, ...hashed } = newToken(now, tokenTtlMs);
+  const { token, tokenHash, tokenUntil } = newToken(now, tokenTtlMs);
+  const hashed = tokenUntil === undefined ? { tokenHash } : { tokenHash, tokenUntil };
   return { handle: handleOf(place, interruptType, token), token: hashed };
 }
 

@@ -43,9 +43,9 @@ export function resumeFacts(
   if (mode === "rethink") {
     facts.push(...callEnds(place, state, "input", { within: narrowed.to, which: open, by: by ?? "user" }));
   }
-  const closing = mode === "rethink" ? { mode, repair: agent.repair, ...narrowed } : { mode };
-  const called = command.id === undefined ? {} : { id: command.id };
-  const running = { ...closing, ...editsOf(agent, place, state, command), ...called };
+  const closing = mode === "rethink" && { repair: agent.repair, ...narrowed };
+  const called = command.id !== undefined && { id: command.id };
+  const running = { mode, ...closing, ...editsOf(agent, place, state, command), ...called };
   facts.push(stateFact(place, "running", running), ...callerFacts(place, command));
   facts.push(...unreadFacts(agent, place, state, command, paths, prepared.unread, now));
   if (command.row !== undefined) facts.push(...rowFacts(place, state, command.row, now));

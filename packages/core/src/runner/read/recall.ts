@@ -246,6 +246,6 @@ export function standingOf(thread: ThreadState): Standing {
   const { state, pauseType, run, head, tokenHash, tokenUntil } = thread;
   const open = openRequests(thread);
   const interrupts = open.length === 0 ? thread.interrupts : [...thread.interrupts, ...open];
-  const place = { runId: run?.id, segment: run?.segment ?? 0, head };
-  return { state, pauseType, interrupts, view: presentView(thread), ...place, tokenHash, tokenUntil };
+  const { id: runId, segment } = run ?? { id: undefined, segment: 0 };
+  return { state, pauseType, interrupts, view: presentView(thread), runId, segment, head, tokenHash, tokenUntil };
 }
