@@ -96,6 +96,8 @@ export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
 
 /** Returns the changes; undefined if there are none. Names are in alphabetical order. */
 export function driftReport(was: Fingerprint, is: Fingerprint): DriftReport | undefined {
+  // As in the next run of a session.
+  if (was === is) return undefined;
   const tools = toolDrift(was.tools ?? {}, is.tools ?? {});
   const report: DriftReport = {
     ...(was.model !== is.model && {

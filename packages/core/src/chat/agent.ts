@@ -131,6 +131,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const { name } = definition;
   const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
   let print: { readonly of: ChatDefinition["tools"]; readonly is: Fingerprint } | undefined;
+  const loop = sharing(definition) ? sharedLoop : chatLoop;
   const made: Definition = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
@@ -140,7 +141,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     childAt: (segment) => inCalls.find(({ name: called }) => segment.endsWith(`/${called}`)),
     hooks: definition.hooks,
     interruptMessage: options.interruptMessage,
-    run: (frame) => (sharing(definition) ? sharedLoop(frame, definition) : chatLoop(frame, definition)),
+    run: (frame) => loop(frame, definition),
     fingerprint: () => {
       const of = definition.tools;
       if (print?.of !== of) print = { of, is: printOf(definition) };

@@ -259,7 +259,7 @@ class Calling implements StopListener, Speech {
 
   stopped(): void {
     const { stop } = this.#frame.signal;
-    this.#abort.abort(new UserInterrupt(stop?.at ?? 0, stop?.reason));
+    this.#abort.abort(() => new UserInterrupt(stop?.at ?? 0, stop?.reason));
     this.#end("stopped");
   }
 
@@ -269,7 +269,7 @@ class Calling implements StopListener, Speech {
   };
 
   #expire(error: unknown): void {
-    this.#abort.abort(error);
+    this.#abort.abort(() => error);
     this.#failed(error);
   }
 

@@ -37,7 +37,7 @@ export async function callHook(host: HookHost, name: HookName, hook: Hook, more:
   const abort = new LazyAbort();
   const stopped = () => {
     const { stop } = host.signal;
-    if (stop !== undefined) abort.abort(new UserInterrupt(stop.at, stop.reason));
+    if (stop !== undefined) abort.abort(() => new UserInterrupt(stop.at, stop.reason));
   };
   const listener = { stopped };
   host.signal.on(listener);

@@ -1,14 +1,14 @@
-// An AbortSignal costs more than a whole turn of the loop, and most models and tools never read theirs. It is created
-// on first read.
+// An AbortSignal costs more than a whole turn of the loop, and an error more than most appends. Most models and tools never
+// read theirs: both are created on first read.
 
 export class LazyAbort {
   #controller: AbortController | undefined;
-  #reason: { readonly value: unknown } | undefined;
+  #reason: (() => unknown) | undefined;
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason.value);
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason());
     }
     return this.#controller.signal;
   }
@@ -17,9 +17,10 @@ export class LazyAbort {
     return this.#reason !== undefined;
   }
 
-  abort(reason: unknown): void {
+  /** Aborts the signal, once. `reason` makes the reason of it. */
+  abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
-    this.#reason = { value: reason };
-    this.#controller?.abort(reason);
+    this.#reason = reason;
+    this.#controller?.abort(reason());
   }
 }

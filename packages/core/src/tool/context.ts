@@ -252,12 +252,13 @@ export class CallContext implements ToolContext {
   /** Passes a stop of the run to the tool. */
   stopped(stop: Stop): void {
     this.#stop = stop;
-    this.#abort.abort(this.#userInterrupt(stop));
+    const error = this.#userInterrupt(stop);
+    this.#abort.abort(() => error);
   }
 
   /** The call must end, and its child processes with it. */
   abort(reason: unknown): void {
-    this.#abort.abort(reason);
+    this.#abort.abort(() => reason);
     if (this.#ending) return;
     this.#ending = true;
     const listeners = this.#onEnding ?? [];

@@ -436,7 +436,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   stopped(): void {
     const { stop, forced } = this.#frame.signal;
     if (this.#over || stop === undefined) return;
-    this.#abort.abort(new UserInterrupt(stop.at, stop.reason, this.#shownText));
+    const error = new UserInterrupt(stop.at, stop.reason, this.#shownText);
+    this.#abort.abort(() => error);
     const over = () => {
       this.#graceOver = true;
       this.#stop();
@@ -460,7 +461,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   #leave(reason: unknown): void {
     this.#frame.clock.clearTimeout(this.#grace);
     this.#frame.signal.off(this);
-    this.#abort.abort(reason);
+    this.#abort.abort(() => reason);
   }
 
   /** Nothing of it moves but by a stop, or by people's answers. */

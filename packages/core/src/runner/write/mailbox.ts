@@ -50,7 +50,7 @@ export class Mailbox {
   hadInput = false;
   readonly #host: MailHost;
   /** The damage that was reported. */
-  readonly #told = new Set<string>();
+  #told: readonly string[] = [];
 
   constructor(store: Store, key: ThreadKey, host: MailHost) {
     this.#store = store;
@@ -69,8 +69,9 @@ export class Mailbox {
   }
 
   #damaged(error: unknown): void {
-    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told.has(error.message)) return;
-    this.#told.add(error.message);
+    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told.includes(error.message))
+      return;
+    this.#told = [...this.#told, error.message];
     this.#host.damaged(error);
   }
 
