@@ -4,7 +4,6 @@ import type { Fact } from "../../event.ts";
 import { encode } from "../../journal/codec.ts";
 import { snapshotIfDue } from "../../journal/snapshot.ts";
 import type { ThreadState } from "../../journal/state.ts";
-import type { SessionState } from "../../lifecycle.ts";
 import type { Append } from "../../store/store.ts";
 import { listedAfter, namedAfter } from "../decide/listing.ts";
 import { asked } from "../decide/requests.ts";
@@ -43,21 +42,33 @@ export function appendOf(
   const at = setup.clock.now();
   const expect = before.head;
   let seq = expect;
+  let { state } = before;
+  const isFirst = first !== undefined;
+  let moves = isFirst;
+  let labels = isFirst;
+  let mayAsk = false;
+  let consumes = false;
+  // One look at the facts: most appends are of a turn, and change no row beside the thread.
   for (const fact of facts as readonly Mutable<Fact>[]) {
     seq += 1;
     fact.seq = seq;
     fact.at = at;
+    const { type } = fact;
+    if (type === "state") state = fact.state;
+    moves ||= type === "state" || type === "run-start";
+    mayAsk ||= type === "action" || type === "request-answered";
+    consumes ||= type === "input-consumed" || type === "tool-late" || type === "command";
+    labels ||= type === "label";
   }
   appends += 1;
   const appendId = `${setup.owner}.${appends}`;
-  const state = stateAfter(facts, before.state);
   const snapshot = release ? snapshotIfDue(before) : undefined;
-  const requests = state === "paused" || mayAsk(facts) ? asked(before, facts, state === "paused") : undefined;
-  const consume = consumption(facts, rows);
+  const requests = state === "paused" || mayAsk ? asked(before, facts, state === "paused") : undefined;
+  const consume = consumes ? consumption(facts, rows) : undefined;
   const count = facts.length;
   const body = encode(facts);
-  const listed = listedAfter(before, facts, state, first !== undefined);
-  const named = namedAfter(before, facts, recall.named, setup.titles, first !== undefined);
+  const listed = moves ? listedAfter(before, facts, state, isFirst) : undefined;
+  const named = labels ? namedAfter(before, facts, recall.named, setup.titles, isFirst) : undefined;
   const since = first?.since;
   // Most appends have no more than this; a small literal is cheaper.
   if ((snapshot ?? requests ?? consume ?? since ?? listed ?? named) === undefined)
@@ -86,11 +97,6 @@ export function appendOf(
   };
 }
 
-function mayAsk(facts: readonly Fact[]): boolean {
-  for (const { type } of facts) if (type === "action" || type === "request-answered") return true;
-  return false;
-}
-
 /** Returns the keys of the commands that these facts consume. */
 function consumption(facts: readonly Fact[], rows: readonly string[] | undefined): readonly string[] | undefined {
   let consume: string[] | undefined;
@@ -104,12 +110,4 @@ function consumption(facts: readonly Fact[], rows: readonly string[] | undefined
     }
   }
   return consume;
-}
-
-function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {
-  for (let i = facts.length - 1; i >= 0; i--) {
-    const fact = facts[i]!;
-    if (fact.type === "state") return fact.state;
-  }
-  return before;
 }
