@@ -46,7 +46,7 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "a refused row has no other try": ["context.byRow ? given : nextTry(state, given)", "nextTry(state, given)"],
   "a handle waits for calls": ['command.do === "handle" && context.callsRun', "false"],
   "a command with an id is kept": ["isKept(command) || context.byRow ?", "context.byRow ?"],
-  "an answer finds itself": ["return [isNamed ? fact : { ...fact, key }, ", "return [fact, "],
+  "an answer finds itself": ["return [isNamed ? fact : { key, ...fact }, ", "return [fact, "],
   "a command by a row is kept": ["isKept(command) || context.byRow ?", "isKept(command) ?"],
   "a row that is refused is consumed": ['if (!byRow || "wait" in decision) return [];', "return [];"],
   "a request that is not there may be in doubt": ['command.do !== "answer" || (', "true || ("],

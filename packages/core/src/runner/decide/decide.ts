@@ -152,7 +152,7 @@ function factsOf(state: ThreadState, command: Command, context: Context): readon
       const fact = answerFact(place, state, request, answer, now, groups);
       // Without a `command` fact, the answer holds the key: if the reply of the store is lost, the caller finds its own answer.
       const isNamed = isKept(command) || context.byRow;
-      return [isNamed ? fact : { ...fact, key }, ...expiries(place, state, now)];
+      return [isNamed ? fact : { key, ...fact }, ...expiries(place, state, now)];
     }
     case "breakpoint":
       return onRecord(state, place, breakpointFact(place, command.breakpoint));
