@@ -6,12 +6,12 @@ import { inFile, runner } from "./in-file.mjs";
 /** @type {readonly Guard[]} */
 export const tenures = [
   ...inFile(`${runner}/decide/check-answer.ts`, ["thread/answers.test", "thread/ask-answers", "graph/approve"], {
-    "patterns to remember are judged": ["if (wrong) problem", "if (false) problem"],
+    "patterns to remember are judged": ["if (wrong) throw", "if (false) throw"],
     "the approval of code is not judged by the tool of its call": [
-      "if (args !== undefined && interrupt.key === undefined) problem",
-      "if (args !== undefined) problem",
+      "if (args === undefined || interrupt.key !== undefined) return undefined;",
+      "if (args === undefined) return undefined;",
     ],
-    "the schema of running code judges a response": ["if (checked?.ok === false)", "if (false)"],
+    "the schema of running code judges a response": ["return checked.ok ? undefined", "return true ? undefined"],
   }),
   ...inFile(`${runner}/decide/stale.ts`, ["front/verbs"], {
     "a command for another run": ["(runId !== undefined && runId !== present.runId) ||", ""],

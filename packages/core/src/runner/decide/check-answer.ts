@@ -6,6 +6,7 @@ import { belayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { judgeAnswer } from "../../interrupt/decision.ts";
 import type { ThreadState } from "../../journal/state.ts";
+import type { Json } from "../../json.ts";
 import { patternsProblem } from "../../permission/permissions.ts";
 import { type StandardSchema, validate } from "../../schema/schema.ts";
 import type { Setup } from "../given/setup.ts";
@@ -20,30 +21,38 @@ export interface AnswerChecker {
   readonly schemas: ReadonlyMap<string, StandardSchema>;
 }
 
-/** Throws an ANSWER_ refusal. */
-export async function checkAnswer(
+/** Throws an ANSWER_ refusal, or rejects with one. Returns undefined if there is no user code to ask. */
+export function checkAnswer(
   checker: AnswerChecker,
   state: ThreadState,
   id: string,
   answer: Answer,
-): Promise<void> {
+): Promise<void> | undefined {
   const { setup } = checker;
   const request = state.requests?.get(id);
   judgeAnswer(state.threadId, id, request, answer, setup.clock.now(), setup.groups);
   const { interrupt, runPath } = request!;
-  // The agent that asks: another one may have the same name.
-  const agent = agentAt(checker.agent, runPath) ?? checker.agent;
-  let problem: string | undefined;
   if (answer.type === "approve") {
     const { remember, args } = answer;
     const wrong = typeof remember === "object" && remember.args !== undefined && patternsProblem(remember.args);
-    if (wrong) problem = `remember: ${wrong}`;
+    if (wrong) throw belayError("ANSWER_INVALID", { id, problem: `remember: ${wrong}` });
     // The tool itself judges the arguments of an approval that it asks for.
-    else if (args !== undefined && interrupt.key === undefined) problem = await agent.argsProblem(interrupt, args);
-  } else if (answer.type === "respond") {
-    const schema = checker.schemas.get(id);
-    const checked = schema && (await validate(schema, answer.value));
-    if (checked?.ok === false) ({ problem } = checked);
+    if (args === undefined || interrupt.key !== undefined) return undefined;
+    // The agent that asks: another one may have the same name.
+    const agent = agentAt(checker.agent, runPath) ?? checker.agent;
+    return refuse(id, agent.argsProblem(interrupt, args));
   }
+  if (answer.type === "reject") return undefined;
+  const schema = checker.schemas.get(id);
+  return schema && refuse(id, misfit(schema, answer.value));
+}
+
+async function refuse(id: string, asked: Promise<string | undefined>): Promise<void> {
+  const problem = await asked;
   if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
+}
+
+async function misfit(schema: StandardSchema, value: Json): Promise<string | undefined> {
+  const checked = await validate(schema, value);
+  return checked.ok ? undefined : checked.problem;
 }

@@ -4,7 +4,7 @@
 import type { Definition } from "../../agent.ts";
 import { BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
-import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
+import { type Drift, type DriftReport, driftReport, driftWords, type Fingerprint } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import { withinGrace } from "../../hooks/call-hooks.ts";
 import type { Answer } from "../../interrupt/answer.ts";
@@ -40,6 +40,7 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   let said: Promise<readonly Fact[]> | undefined;
   /** Asks user code. A stop gives it its grace; then the command does not begin, and nothing of it is recorded. */
   const ask: Ask = async (work) => {
+    if (!(work instanceof Promise)) return work;
     const done = await withinGrace({ signal, clock }, work);
     if (done === undefined) throw stopped(signal);
     return done;
@@ -56,8 +57,10 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
       // A hook is not called for a command that the thread does not take.
       if (beginsSegment(command)) judge(state, command, place);
       switch (command.do) {
-        case "answer":
-          return await ask(checkAnswer(preparer, state, command.request, command.answer).then(() => nothingAsked));
+        case "answer": {
+          const checked = checkAnswer(preparer, state, command.request, command.answer);
+          return checked === undefined ? nothingAsked : await ask(checked.then(() => nothingAsked));
+        }
         case "run":
           return { ...nothingAsked, inputs: await afterHooks(command.inputs) };
         case "resume":
@@ -83,7 +86,8 @@ export function preparing(preparer: Preparer, command: Command, place: FramePlac
   };
 }
 
-type Ask = <T extends object>(work: Promise<T>) => Promise<T>;
+/** Waits for user code. Without any, `work` is its result. */
+type Ask = <T extends object>(work: T | Promise<T>) => Promise<T>;
 
 async function prepareResume(
   preparer: Preparer,
@@ -112,18 +116,18 @@ async function prepareResume(
 }
 
 /** Returns the answer with the name and the groups of the person that gives it. Throws an ANSWER_ refusal. */
-async function judged(
+function judged(
   preparer: Preparer,
   state: ThreadState,
   { by, groups }: ResumeCommand,
   id: string,
   answer: Answer,
-): Promise<Answer> {
-  const interrupt = state.requests?.get(id)?.interrupt ?? {};
+): Answer | Promise<Answer> {
   const signed = answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
-  const known = await vouched(preparer.setup.memberOf, interrupt, signed, groups);
-  await checkAnswer(preparer, state, id, known);
-  return known;
+  const check = (known: Answer) => checkAnswer(preparer, state, id, known)?.then(() => known) ?? known;
+  const { memberOf } = preparer.setup;
+  if (memberOf === undefined && groups === undefined) return check(signed);
+  return vouched(memberOf, state.requests?.get(id)?.interrupt ?? {}, signed, groups).then(check);
 }
 
 function textOf(id: string, inputs: Inputs): string {
@@ -135,15 +139,23 @@ function textOf(id: string, inputs: Inputs): string {
 }
 
 /** Returns the fact for an agent that differs from the one that the run began with. Throws DRIFT_REFUSED. */
-async function driftOf(
+function driftOf(
   agent: Definition,
   place: FramePlace,
   state: ThreadState,
   wanted: Drift,
-): Promise<readonly Fact[]> {
+): readonly Fact[] | Promise<readonly Fact[]> {
   const print = agent.fingerprint();
   const report = state.fingerprint === undefined ? undefined : driftReport(state.fingerprint, print);
-  if (report === undefined) return [];
+  return report === undefined ? [] : accepted(report, print, place, wanted);
+}
+
+async function accepted(
+  report: DriftReport,
+  print: Fingerprint,
+  place: FramePlace,
+  wanted: Drift,
+): Promise<readonly Fact[]> {
   const refused = (cause?: unknown) =>
     belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report), report }, cause);
   let verdict: Awaited<ReturnType<Extract<Drift, (...args: never) => unknown>>>;
