@@ -19,7 +19,11 @@ export async function bundlePrograms() {
       format: "esm",
       platform: "node",
       target: "node20",
-      packages: "external",
+      // The drivers of the stores are in it: their own files take longer to load than all of it.
+      external: ["@photostructure/sqlite", "bullmq", "@dbos-inc/*", "@restatedev/*", "pg-native", "pg-cloudflare"],
+      banner: {
+        js: 'import { createRequire as requireIn } from "node:module"; const require = requireIn(import.meta.url);',
+      },
       alias: sources,
       logLevel: "warning",
     }),

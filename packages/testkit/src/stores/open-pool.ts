@@ -17,9 +17,8 @@ export interface PoolOptions {
 }
 
 export async function openPool({ url, max = 10, allowExitOnIdle = false }: PoolOptions = {}): Promise<TestPool> {
-  // By a name that is not read when the library is built: it has no dependency.
-  const driver = "pg";
-  const { default: pg } = await import(/* @vite-ignore */ driver);
+  // Loaded only by a process that has PostgreSQL.
+  const { default: pg } = await import("pg");
   return new pg.Pool({ connectionString: url ?? (await service("postgres")), max, allowExitOnIdle });
 }
 
