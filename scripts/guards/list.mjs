@@ -57,8 +57,8 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "an input makes a thread": ["return onRecord(state, place);", "return [];"],
   "user code judges a command": ["if (prepared?.refusal !== undefined) return", "if (false) return"],
   "other requests that expired end with an answer": [
-    "return [fact, ...expiries(place, state, now)];",
-    "void now; return [fact];",
+    ", ...expiries(place, state, now)];",
+    "]; void now;",
   ],
   "a breakpoint makes a thread": [
     "return onRecord(state, place, breakpointFact",
