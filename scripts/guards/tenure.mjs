@@ -27,8 +27,8 @@ export const tenures = [
       "open ? { open } : remembering(request!.interrupt, answer, by, now)",
       "{ ...(open && { open }), ...remembering(request!.interrupt, answer, by, now) }",
     ],
-    "only a rule for good is a row": ['decisions.filter(({ remember }) => remember === "always")', "decisions"],
-    "a thread whose requests are answered is due": ["times.length === 0 ? 0 : Math.min", "Math.min"],
+    "only a rule for good is a row": ['fact.remember === "always" && rule !== undefined', "rule !== undefined"],
+    "a thread whose requests are answered is due": [": { from, dueAt: 0 };", ": { from };"],
   }),
   ...inFile(
     `${runner}/thread/tenure.ts`,
@@ -101,12 +101,12 @@ export const untried = [
       'if (pauseType !== "tool_interrupt") return undefined;',
       "",
     ],
-    "the open fold begins before a request without a call": ["...asking.map(({ raised }) => raised)", ""],
-    "the open fold has the shared values": ["readsValues ? 1 :", ""],
-    "a request that is answered now is not open": [".filter(({ id }) => !close.includes(id))", ""],
+    "the open fold begins before a request without a call": ["from = Math.min(from, raised);", ""],
+    "the open fold has the shared values": ["facts.some(setsValues)) from = 1;", "facts.some(setsValues)) {}"],
+    "a request that is answered now is not open": ["if (!close.includes(interrupt.id)) open", "open"],
     "code that asks to be run again waits for a person": [
-      'if (times.length === 0 && resumePause(interrupts) === "tool_interrupt") return { from };',
-      "",
+      'resumePause(interrupts) === "tool_interrupt" ? { from }',
+      "false ? { from }",
     ],
   }),
   ...inFile(
