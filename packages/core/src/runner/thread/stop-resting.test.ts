@@ -5,6 +5,7 @@ import {
   heldStore,
   history,
   type Kit,
+  listen,
   openKit,
   settle,
   threadOf,
@@ -90,6 +91,27 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(await first).toMatchObject({ accepted: false });
     expect(await second).toMatchObject({ accepted: true, segment: 2, notStarted: ["q"] });
     expect(kit.session.pauseType).toBe("user_interrupt");
+  });
+
+  it("S2: does not stop a segment that another process began while its append was on its way", async () => {
+    const store = await make();
+    const turns = [[{ call: "pay", id: "p" }], [{ text: "on" }, { stall: true }]] as const;
+    const owner = await openKit(turns, { store, tools });
+    await owner.session.run("go").result;
+    const [written, writes] = [gate(), gate()];
+    const before = () => {
+      written.open();
+      return writes.opened;
+    };
+    const { session } = await openKit([], { store: heldStore(store, { before }), tools });
+    const stopped = session.interrupt();
+    await written.opened;
+    const run = owner.session.resume({ answers: { [owner.session.interrupts[0]!.id]: approve() } });
+    await listen(run).until(({ type }) => type === "text-delta");
+    writes.open();
+    expect(await stopped).toMatchObject({ accepted: false, segment: 1 });
+    expect([owner.session.state, run.segment]).toEqual(["running", 2]);
+    await owner.session.interrupt();
   });
 
   it("S2, S9: withdraws the open requests also if an answered call ran and ended in between", async () => {
