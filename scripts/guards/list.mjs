@@ -56,10 +56,7 @@ const decide = inFile(`${runner}/decide/decide.ts`, answers, {
   "an input records itself": [' || command.do === "input") return { facts };', ") return { facts };"],
   "an input makes a thread": ["return onRecord(state, place);", "return [];"],
   "user code judges a command": ["if (prepared?.refusal !== undefined) return", "if (false) return"],
-  "other requests that expired end with an answer": [
-    ", ...expiries(place, state, now)];",
-    "]; void now;",
-  ],
+  "other requests that expired end with an answer": [", ...expiries(place, state, now)];", "]; void now;"],
   "a breakpoint makes a thread": [
     "return onRecord(state, place, breakpointFact",
     'return onRecord({ ...state, state: "paused" }, place, breakpointFact',
