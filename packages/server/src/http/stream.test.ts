@@ -141,7 +141,8 @@ test("pieces that many readers got together are written out once", async () => {
   const written = vi.spyOn(JSON, "stringify");
   for (const piece of pieces) for (const { outlet } of readers) outlet.writeText(piece);
   await vi.advanceTimersByTimeAsync(10);
-  expect(written).toHaveBeenCalledTimes(1);
+  // Other code of this process may write something meanwhile.
+  expect(written.mock.calls.filter(([value]) => value?.messageId === "m1")).toHaveLength(1);
   for (const { arrived } of readers) expect(arrived.map(short)).toEqual([["m1", 0, "x".repeat(50)]]);
 });
 
